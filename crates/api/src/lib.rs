@@ -16,6 +16,7 @@ mod events;
 mod exchange;
 mod files;
 mod identity;
+mod image_logins;
 mod info;
 mod memory;
 mod models;
@@ -59,6 +60,7 @@ pub use identity::{
     CreateToken, CreatedToken, MadeWithToken, MadeWithTokenList, MintableKind, Principal, PrincipalKind,
     RevokedToken, SignIn, SignInLink, Token, TokenKind, TokenPage, UseSignInLink,
 };
+pub use image_logins::{ImageLogin, ImageLogins, SetImageLogin};
 pub use info::{
     Health, ProviderInfo, RegistryDescription, ServerInfo, SigningKey, SigningKeys, WorkspaceHealth,
 };

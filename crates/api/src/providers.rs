@@ -216,6 +216,10 @@ pub struct RunPolicy {
     /// Allowed programs, by name. Absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
+    /// Allowed programs that can start any other, such as `git` or `python3`: with one of them the list holds nothing back.
+    /// Without a box they are run only if they are named here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_unrestrained: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -113,6 +113,9 @@ pub struct Workspace {
     pub created_at: String,
     pub updated_at: String,
     pub removed_at: Option<String>,
+    /// What whoever made it should know about its config, as sentences for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// Why a workspace runs with something older than is wanted.

@@ -177,7 +177,7 @@ mod tests {
         assert!(commands.contains("| 124 |") && commands.contains("`--json`"));
         let (config, variables) = (config_markdown(), env_markdown());
         for key in keys() {
-            let name = key.path.rsplit('.').next().unwrap_or_default();
+            let (_, name) = key.path.split_once('.').unwrap_or(("", &key.path));
             assert!(
                 config.contains(&format!("| `{name}` |")) && variables.contains(&key.variable),
                 "{}",

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use warren_rules::text::unseen::is_unseen;
+
 /// Shows control characters and direction overrides as escapes instead of obeying them.
 pub(crate) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
@@ -22,8 +24,10 @@ pub(crate) fn visible_json(document: &str) -> String {
     let mut shown = String::with_capacity(document.len());
     for character in document.chars() {
         if drives_terminal(character) {
-            // All of them are below U+10000. Writing to a string cannot fail.
-            let _ = write!(shown, "\\u{:04x}", u32::from(character));
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
         } else {
             shown.push(character);
         }
@@ -79,11 +83,7 @@ fn unfinished(bytes: &[u8]) -> usize {
 }
 
 fn drives_terminal(character: char) -> bool {
-    character.is_control() || is_direction_override(character)
-}
-
-fn is_direction_override(character: char) -> bool {
-    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    character.is_control() || is_unseen(character)
 }
 
 #[cfg(test)]
@@ -96,6 +96,24 @@ mod tests {
         assert_eq!(visible("a\u{1b}]52;c;aGk=\u{7}b\r\n"), "a\\u{1b}]52;c;aGk=\\u{7}b\\r\\n");
         assert_eq!(visible("exe\u{202e}txt"), "exe\\u{202e}txt");
         assert_eq!(visible("grün 緑"), "grün 緑");
+    }
+
+    // S11, sec/T08: what is approved is what is seen.
+    #[test]
+    fn characters_that_nobody_sees_are_shown() {
+        for (text, shown) in [
+            ("rm\u{200b} -rf", "rm\\u{200b} -rf"),
+            ("ls\u{e0072}\u{e006d}", "ls\\u{e0072}\\u{e006d}"),
+            ("a\u{2060}b\u{feff}c\u{ad}d", "a\\u{2060}b\\u{feff}c\\u{ad}d"),
+            ("x\u{200f}y\u{61c}z", "x\\u{200f}y\\u{61c}z"),
+            ("a\u{2028}b\u{fe01}", "a\\u{2028}b\\u{fe01}"),
+        ] {
+            assert_eq!(visible(text), shown);
+            let document = serde_json::json!(text).to_string();
+            let safe = visible_json(&document);
+            assert!(safe.is_ascii(), "{safe}");
+            assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text, "and it means the same");
+        }
     }
 
     // S11, sec/T08

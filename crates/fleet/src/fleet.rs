@@ -28,9 +28,9 @@ use crate::runtimes::Probes;
 use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
 use crate::sweeps::SweepParts;
 use crate::{
-    Audit, Budgets, Bundles, Config, EventLog, Imports, Journal, KeyRotation, Lifecycle, Positions, Replica,
-    Residents, RuntimeProbe, Runtimes, Secrets, Sweeps, Templates, Throttle, Tokens, ToolRefusals, Uploads,
-    Workspaces,
+    Audit, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Journal, KeyRotation, Lifecycle,
+    Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets, Sweeps, Templates, Throttle, Tokens,
+    ToolRefusals, Uploads, Workspaces,
 };
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
@@ -67,6 +67,7 @@ pub struct Services {
     pub budgets: Budgets,
     pub bundles: Bundles,
     pub event_log: EventLog,
+    pub image_logins: ImageLogins,
     pub imports: Imports,
     pub journal: Journal,
     pub key_rotation: KeyRotation,
@@ -154,6 +155,7 @@ impl Fleet {
         Self(Arc::new(Services {
             budgets: Budgets::new(context.clone(), access.clone()),
             bundles: Bundles::new(context.clone(), access.clone(), imports.clone()),
+            image_logins: ImageLogins::new(context.clone(), sealer.clone()),
             key_rotation: KeyRotation::new(context.clone(), sealer.clone()),
             lifecycle: Lifecycle::new(
                 context.clone(),

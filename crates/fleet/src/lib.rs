@@ -8,6 +8,7 @@
 //! | [`Residents`] | the agents that Warren itself runs in boxes |
 //! | [`Tokens`], [`Throttle`] | identify, mint, revoke, sign in and out; how fast callers may ask |
 //! | [`Secrets`], [`KeyRotation`] | set, list, remove, hand to commands; a new key for all |
+//! | [`ImageLogins`] | who Warren is to registries of images |
 //! | [`Templates`], [`Positions`] | stored templates; where people put workspaces on their map |
 //! | [`Imports`], [`Bundles`] | many workspaces at once, out of one Warren and into another |
 //! | [`Audit`], [`Journal`], [`ToolRefusals`] | who did what; what was done in a workspace; what was refused |
@@ -27,6 +28,7 @@ mod budgets;
 mod config;
 mod event_log;
 mod fleet;
+mod image_logins;
 mod journal;
 mod lifecycle;
 mod losses;
@@ -48,6 +50,7 @@ pub use budgets::{Budget, Budgets, require_budget};
 pub use config::Config;
 pub use event_log::{EventLog, EventLogBounds};
 pub use fleet::{Fleet, Parts, Services};
+pub use image_logins::{ImageLogin, ImageLogins};
 pub use journal::{Journal, Use};
 pub use lifecycle::Lifecycle;
 pub use losses::StoredLosses;

@@ -63,6 +63,9 @@ audit_words! {
         SecretSet = "secret.set",
         SecretRemoved = "secret.removed",
         SecretKeyRotated = "secret.key_rotated",
+        /// Who Warren signs in as at a registry of images was set.
+        ImageLoginSet = "image_login.set",
+        ImageLoginRemoved = "image_login.removed",
         WebhookCreated = "webhook.created",
         WebhookChanged = "webhook.changed",
         WebhookRemoved = "webhook.removed",
@@ -96,6 +99,8 @@ audit_words! {
         /// By name; the details say whose.
         Secret = "secret",
         SecretKey = "secret_key",
+        /// A registry of images, by its host.
+        ImageRegistry = "image_registry",
         Webhook = "webhook",
         Channel = "channel",
         Schedule = "schedule",

@@ -68,6 +68,9 @@ error_codes! {
     CapabilityMissing = "capability_missing", 422, "The workspace does not have this capability.", "Create one with a provider and capabilities that include it.";
     ProviderUnavailable = "provider_unavailable", 503, "The provider is not available on this host.", "Run `warren doctor`; it names what is missing.";
     ImageNotFound = "image_not_found", 422, "The container image was not found.", "Check the name in `image`; pull it first if `pull_policy` is `never`.";
+    RegistryNotAllowed = "registry_not_allowed", 403, "Images are not pulled from this registry.", "Use an image of a listed registry, or have an operator list it in `docker.registries` or pull the image on the host.";
+    RegistryRefused = "registry_refused", 422, "The registry of images asks for a sign-in, or refuses Warren's.", "An operator sets one with `warren image login REGISTRY`.";
+    ImageLoginNotFound = "image_login_not_found", 404, "There is no login for this registry of images.", "List them with `warren image logins`.";
     InvalidConfig = "invalid_config", 422, "The provider's config is not valid.", "`detail` names the field.";
     SharingRefused = "sharing_refused", 422, "Sharing files by id must be allowed explicitly.", "Set `share_across_sessions: true`, or leave `share` out.";
     RefUnreadable = "ref_unreadable", 409, "The record of this workspace was written by a version too far away.", "Run a version of Warren closer to the one that wrote it, or create the workspace again.";

@@ -333,8 +333,9 @@ pub struct DockerConfig {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Mount>,
     /// Knobs that relax the hardened container. None set: exactly the hardened one.
+    /// Boxed: few set any, and this is a part of every workspace's row.
     #[serde(skip_serializing_if = "DockerRelaxations::is_empty")]
-    pub relax: DockerRelaxations,
+    pub relax: Box<DockerRelaxations>,
     pub max_file_mb: u32,
     pub max_grep_file_mb: u32,
     /// Names of host variables that commands may see (W33). Nothing else is passed.
@@ -356,7 +357,7 @@ impl Default for DockerConfig {
             reuse: Reuse::Recreate,
             limits: sandbox.limits,
             mounts: sandbox.mounts,
-            relax: DockerRelaxations::default(),
+            relax: Box::default(),
             max_file_mb: sandbox.max_file_mb,
             max_grep_file_mb: sandbox.max_grep_file_mb,
             pass_env: sandbox.pass_env,
@@ -457,6 +458,9 @@ pub struct RunPolicy {
     /// Allowed program names. Absent: none in `local`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
+    /// Allowed programs that can start any other, so that with one of them the list holds nothing back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow_unrestrained: Vec<String>,
 }
 
 #[cfg(test)]

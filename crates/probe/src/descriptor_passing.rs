@@ -52,7 +52,7 @@ pub(crate) fn take(text: &str) {
     }
 }
 
-fn hand(stream: &UnixStream, descriptor: RawFd) -> io::Result<()> {
+pub(crate) fn hand(stream: &UnixStream, descriptor: RawFd) -> io::Result<()> {
     let (mut room, mut byte) = (ControlBuffer([0; 64]), [1_u8]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     // SAFETY: all that the message points at lives until the call is over, and has the room that is told.
@@ -74,7 +74,7 @@ fn hand(stream: &UnixStream, descriptor: RawFd) -> io::Result<()> {
     Ok(())
 }
 
-fn receive(stream: &UnixStream) -> io::Result<RawFd> {
+pub(crate) fn receive(stream: &UnixStream) -> io::Result<RawFd> {
     let (mut room, mut byte) = (ControlBuffer([0; 64]), [0_u8]);
     let mut part = libc::iovec { iov_base: byte.as_mut_ptr().cast(), iov_len: 1 };
     // SAFETY: as above; what is read of the answer is what the kernel says is there.

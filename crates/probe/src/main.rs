@@ -19,6 +19,9 @@
 //!   warren-probe cores                 sets how large a core file may be, in every way, and tells what it is then
 //!   warren-probe steal NAME MS [end]   descriptors, memory and variables of processes of that name, as they come
 //!   warren-probe reserve PATH MB       space beyond the end of a file, which stays empty
+//!   warren-probe allocate PATH MB      space without writing, by each call that could
+//!   warren-probe hide KIND MB COUNT    deleted files: open, mapped, in-flight, of-a-thread, in-a-rule, handed-on,
+//!                                      unaccepted; or folders: folder, working-folder
 //! ```
 //!
 //! A result is `ok`, the name of an error, or `signal N`. Arguments are chosen so that a call that is allowed does
@@ -30,6 +33,8 @@ mod connections;
 mod descriptor_passing;
 #[cfg(target_os = "linux")]
 mod foreign_calls;
+#[cfg(target_os = "linux")]
+mod hidden_files;
 #[cfg(target_os = "linux")]
 mod many_processes;
 #[cfg(target_os = "linux")]
@@ -63,6 +68,8 @@ fn main() -> std::process::ExitCode {
         ["take", address] => descriptor_passing::take(address),
         ["map", path] => memory::map_and_shorten(path),
         ["reserve", path, megabytes] => memory::reserve(path, number(megabytes)),
+        ["allocate", path, megabytes] => hidden_files::allocate(path, number(megabytes)),
+        ["hide", kind, megabytes, pieces] => hidden_files::hide(kind, number(megabytes), number(pieces)),
         ["ipc", verb, key] => connections::ipc(verb, key),
         ["fill", kind, megabytes] => memory::fill(kind, number(megabytes)),
         ["execute-memory"] => memory::execute(),

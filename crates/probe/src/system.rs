@@ -84,6 +84,7 @@ fn name_of(errno: c_int) -> String {
         libc::ENETUNREACH => "ENETUNREACH",
         libc::EADDRNOTAVAIL => "EADDRNOTAVAIL",
         libc::ETIMEDOUT => "ETIMEDOUT",
+        libc::EOPNOTSUPP => "EOPNOTSUPP",
         libc::EFBIG => "EFBIG",
         other => return format!("error {other}"),
     };

@@ -86,12 +86,17 @@ use crate::sqlite::{SqliteOptions, SqliteStore};
 
 /// Opens a database by its address: `sqlite:PATH` (or just a path), or `postgres://…`.
 pub async fn open(address: &str) -> Result<Arc<dyn Store>, Error> {
+    open_with_reserve(address, 0).await
+}
+
+/// The same, with so much of the disk kept for a SQLite database; a server of Postgres keeps its own.
+pub async fn open_with_reserve(address: &str, reserve_bytes: u64) -> Result<Arc<dyn Store>, Error> {
     if address.starts_with("postgres://") || address.starts_with("postgresql://") {
         let store = PostgresStore::connect(address, PostgresOptions::default()).await?;
         return Ok(Arc::new(store));
     }
     let path = sqlite_path(address)?;
-    Ok(Arc::new(SqliteStore::open(path, SqliteOptions::default()).await?))
+    Ok(Arc::new(SqliteStore::open(path, SqliteOptions { reserve_bytes, ..SqliteOptions::default() }).await?))
 }
 
 /// The schema that this Warren brings a database to.

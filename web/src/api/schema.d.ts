@@ -1482,6 +1482,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/image-logins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List who Warren signs in as at registries of images (operators); never the passwords. */
+        get: operations["list_image_logins"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/image-logins/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set who Warren signs in as when it pulls images from a registry (operators).
+         * @description It counts for every workspace from the next pull on. The registry must also be in `docker.registries`.
+         */
+        put: operations["set_image_login"];
+        post?: never;
+        /** Remove the login at a registry of images (operators). Images that are on the host stay. */
+        delete: operations["remove_image_login"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/audit": {
         parameters: {
             query?: never;
@@ -3497,6 +3535,20 @@ export interface components {
             /** @description What Warren did not take at its word. */
             warnings: string[];
         };
+        /** @description Who Warren signs in as at a registry of images: never the password. */
+        ImageLogin: {
+            /** @description Its host, with a port unless it is the usual one; `docker.io` is Docker Hub. */
+            registry: string;
+            username: string;
+            updated_at: string;
+            updated_by: components["schemas"]["Principal"];
+        };
+        /** @description All of them; there are not many. */
+        ImageLogins: {
+            items: components["schemas"]["ImageLogin"][];
+            /** @description Names of entries that no key at hand opens. They are left as they are. */
+            unreadable?: string[];
+        };
         /** @description A bundle to be taken in. */
         ImportBundle: {
             /** @description As it was exported. Kept as JSON, so that one of a newer version can be told from one that is wrong. */
@@ -4399,6 +4451,11 @@ export interface components {
             mode?: components["schemas"]["CommandMode"] | null;
             /** @description Allowed programs, by name. Absent: none. */
             allow?: string[] | null;
+            /**
+             * @description Allowed programs that can start any other, such as `git` or `python3`: with one of them the list holds nothing back.
+             *     Without a box they are run only if they are named here.
+             */
+            allow_unrestrained?: string[];
         };
         /** @enum {string} */
         RunState: "claimed" | "waiting" | "fired" | "skipped" | "failed";
@@ -5062,6 +5119,12 @@ export interface components {
              * @description `null`: no limit.
              */
             monthly_limit_micros: number | null;
+        };
+        /** @description A login on its way in. The password does not come out again. */
+        SetImageLogin: {
+            username: string;
+            /** @description Or a token that the registry gave out. */
+            password: string;
         };
         /** @description A value on its way in. It does not come out again. */
         SetSecret: {
@@ -5944,6 +6007,8 @@ export interface components {
             created_at: string;
             updated_at: string;
             removed_at?: string | null;
+            /** @description What whoever made it should know about its config, as sentences for people. */
+            warnings?: string[];
         };
         /** @description A workspace has spent its budget for the month. */
         WorkspaceBudgetExhaustedEvent: components["schemas"]["EventHeader"] & {
@@ -9615,6 +9680,105 @@ export interface operations {
             header?: never;
             path: {
                 id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_image_logins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImageLogins"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_image_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The registry's host, with a port unless it is the usual one. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetImageLogin"];
+            };
+        };
+        responses: {
+            /** @description It was there, and is another. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImageLogin"];
+                };
+            };
+            /** @description It is new. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImageLogin"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_image_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The registry's host, with a port unless it is the usual one. */
                 name: string;
             };
             cookie?: never;

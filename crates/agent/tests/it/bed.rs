@@ -133,7 +133,7 @@ impl AgentBed {
     pub(crate) async fn crash(self) -> Self {
         let Self { bed, host: before, workspace, scripts, config } = self;
         drop(before);
-        let bed = bed.crash().await;
+        let bed = Box::pin(bed.crash()).await;
         let host = host(&bed, &scripts, config).await;
         Self { bed, host, workspace, scripts, config }
     }

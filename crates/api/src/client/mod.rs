@@ -19,6 +19,7 @@ mod exchange;
 mod files;
 mod frames;
 mod identity;
+mod image_logins;
 mod mcp;
 mod memory;
 mod platform;

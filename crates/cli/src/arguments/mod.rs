@@ -4,6 +4,7 @@ mod agent;
 mod audit;
 mod chat;
 mod duration;
+mod image;
 mod memory;
 mod model_server;
 mod process;
@@ -21,6 +22,7 @@ pub(crate) use agent::AgentCommand;
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 pub(crate) use chat::{ChatArguments, ChatCommand};
 pub(crate) use duration::Span;
+pub(crate) use image::ImageCommand;
 pub(crate) use memory::{ApprovalCommand, MemoryCommand, MemoryScope, SetMemoryArguments};
 pub(crate) use model_server::ModelServerArguments;
 pub(crate) use process::{
@@ -131,6 +133,9 @@ pub(crate) enum TopCommand {
     /// Set, list and remove secrets: variables that commands get and nobody reads back
     #[command(subcommand)]
     Secret(SecretCommand),
+    /// Set who Warren signs in as where images are pulled from
+    #[command(subcommand)]
+    Image(ImageCommand),
     /// Have other systems told of events, and let them send messages
     #[command(subcommand)]
     Webhook(WebhookCommand),

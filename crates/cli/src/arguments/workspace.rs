@@ -11,7 +11,7 @@ use super::{
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
     /// Make a workspace and wait until it is online; prints its id
-    Create(CreateArguments),
+    Create(Box<CreateArguments>),
     /// List workspaces
     Ls(ListArguments),
     /// Show one workspace and how it is
@@ -117,6 +117,9 @@ pub(crate) struct CreateArguments {
     /// A program that models may run in it; give it once per program
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) allow_run: Vec<String>,
+    /// The same for a program that can start any other, such as `git` or `python3`; without a box it holds nothing back
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) allow_unrestrained: Vec<String>,
     /// What it can do, such as `fs` or `shell`; give it once per capability [default: all the provider offers]
     #[arg(long, value_name = "CAPABILITY")]
     pub(crate) capability: Vec<String>,

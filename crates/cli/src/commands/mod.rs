@@ -12,6 +12,7 @@ mod events;
 mod exec;
 mod facts;
 mod files;
+mod image;
 mod local_files;
 mod mcp;
 mod memory;
@@ -53,6 +54,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Events(arguments) => block_on(events::run(context, &arguments)),
         TopCommand::Token(command) => block_on(token::run(context, command)),
         TopCommand::Secret(command) => block_on(secret::run(context, command)),
+        TopCommand::Image(command) => block_on(image::run(context, command)),
         TopCommand::Webhook(command) => block_on(webhook::run(context, command)),
         TopCommand::Audit(command) => block_on(audit::run(context, command)),
         TopCommand::Template(command) => block_on(template::run(context, command)),
@@ -74,7 +76,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
 async fn run_workspace_command(context: &Context, command: WorkspaceCommand) -> Outcome<Exit> {
     let client = context.client()?;
     match command {
-        WorkspaceCommand::Create(arguments) => workspace::create(context, &client, arguments).await,
+        WorkspaceCommand::Create(arguments) => workspace::create(context, &client, *arguments).await,
         WorkspaceCommand::Ls(arguments) => workspace::list(context, &client, arguments).await,
         WorkspaceCommand::Show { workspace } => workspace::show(context, &client, &workspace).await,
         WorkspaceCommand::Exec(arguments) => exec::run(context, &client, arguments).await,

@@ -65,7 +65,7 @@ fn check_name(name: &str) -> Outcome<()> {
 }
 
 async fn set(context: &Context, client: &Client, workspace: Option<&str>, name: &str) -> Outcome<()> {
-    let value = read_value(name)?;
+    let value = read_value(&format!("Value of {name}"))?;
     if value.is_empty() {
         return Err(Report::new(ErrorCode::InvalidSecret)
             .because("there is no value: standard input is empty")
@@ -80,9 +80,10 @@ async fn set(context: &Context, client: &Client, workspace: Option<&str>, name: 
     Ok(())
 }
 
-fn read_value(name: &str) -> Outcome<Zeroizing<String>> {
+/// What is piped in, or typed at a terminal without being shown.
+pub(super) fn read_value(question: &str) -> Outcome<Zeroizing<String>> {
     if io::stdin().is_terminal() {
-        return ask(name);
+        return ask(question);
     }
     let mut bytes = Zeroizing::new(Vec::new());
     io::stdin().lock().take(MAX_INPUT_BYTES).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
@@ -100,11 +101,11 @@ fn unreadable(error: &io::Error) -> Report {
 }
 
 /// Asks at the terminal and shows nothing of the answer.
-fn ask(name: &str) -> Outcome<Zeroizing<String>> {
+fn ask(question: &str) -> Outcome<Zeroizing<String>> {
     let mut stderr = io::stderr().lock();
     // Before the question: what is typed as soon as it stands there must not be shown either.
     let raw = RawMode::enter().map_err(|error| unreadable(&error))?;
-    let _ = write!(stderr, "Value of {name} (not shown): ").and_then(|()| stderr.flush());
+    let _ = write!(stderr, "{question} (not shown): ").and_then(|()| stderr.flush());
     let typed = type_in(io::stdin().lock().bytes());
     drop(raw);
     let _ = writeln!(stderr);

@@ -52,6 +52,9 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
     if request.template.is_some() {
         note_tier(context, &workspace.name, workspace.tier);
     }
+    for warning in &workspace.warnings {
+        context.output.note(&format!("warning: {warning}"));
+    }
     if workspace.status == Status::Failed {
         return Err(failed_to_open(&workspace).into());
     }
@@ -84,7 +87,8 @@ fn seconds(span: Span) -> Outcome<u32> {
 
 /// `None`: the template says.
 fn provider_config(arguments: &CreateArguments) -> Outcome<Option<Value>> {
-    let knobs = arguments.provider_config.is_some() || !arguments.allow_run.is_empty();
+    let has_run = !arguments.allow_run.is_empty() || !arguments.allow_unrestrained.is_empty();
+    let knobs = arguments.provider_config.is_some() || has_run;
     let kind = match &arguments.provider {
         Some(kind) => kind.as_str(),
         None if arguments.template.is_none() => "local",
@@ -103,8 +107,9 @@ fn provider_config(arguments: &CreateArguments) -> Outcome<Option<Value>> {
         None => Map::new(),
     };
     config.insert("kind".into(), kind.into());
-    if !arguments.allow_run.is_empty() {
-        config.insert("run".into(), json!({ "allow": arguments.allow_run }));
+    if has_run {
+        let (allow, unrestrained) = (&arguments.allow_run, &arguments.allow_unrestrained);
+        config.insert("run".into(), json!({ "allow": allow, "allow_unrestrained": unrestrained }));
     }
     Ok(Some(Value::Object(config)))
 }

@@ -39,6 +39,7 @@ use serde::{Deserialize, Serialize};
 use warren_doors::Environment;
 use warren_model::Limits;
 use warren_providers::DockerSettings;
+use warren_rules::boxes::image_registries::{AllowedRegistries, DEFAULT_REGISTRIES};
 
 /// In the data folder.
 pub const FILE_NAME: &str = "warren.toml";
@@ -72,7 +73,7 @@ pub struct SandboxSection {
 }
 
 /// The containers of the `docker` provider.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DockerSection {
     /// Where the daemon is: `unix:///path`, or `tcp://host:port` for one that shares no folder with Warren. Absent: as
@@ -83,9 +84,24 @@ pub struct DockerSection {
     pub certificates: Option<String>,
     /// Whether a daemon on another machine may be spoken to without TLS. Whoever is on the way is then root over there.
     pub allow_plain_tcp: bool,
+    /// Registries that images are pulled from: `registry.example.com`, with a port (`:5000`, or `:*` for any), or all hosts
+    /// below a name (`*.example.com`). The list replaces the usual one. An image that is on the host needs none.
+    pub registries: Vec<String>,
+}
+
+impl Default for DockerSection {
+    fn default() -> Self {
+        let registries = DEFAULT_REGISTRIES.map(str::to_owned).to_vec();
+        Self { host: None, certificates: None, allow_plain_tcp: false, registries }
+    }
 }
 
 impl DockerSection {
+    /// As checked before: what names no registry does not get here.
+    pub(crate) fn allowed_registries(&self) -> AllowedRegistries {
+        AllowedRegistries::parse(self.registries.iter().map(String::as_str)).unwrap_or_default()
+    }
+
     /// With what the environment says where the config says nothing, as Docker's own client reads it.
     pub(crate) fn to_settings(&self, environment: &Environment) -> DockerSettings {
         let named = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(str::to_owned);
@@ -141,11 +157,20 @@ impl Default for ServerSection {
 }
 
 /// Where the truth is kept.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DatabaseSection {
     /// `sqlite:PATH` or `postgres://…`. Absent: `warren.db` in the data folder.
     pub url: Option<String>,
+    /// Megabytes of the disk that are kept for a SQLite database, so that Warren still commits and deletes when others have
+    /// filled it. 0: none.
+    pub reserve_mb: u32,
+}
+
+impl Default for DatabaseSection {
+    fn default() -> Self {
+        Self { url: None, reserve_mb: 64 }
+    }
 }
 
 /// What is logged, to stderr.

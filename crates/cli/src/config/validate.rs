@@ -1,9 +1,12 @@
 //! What types alone cannot say about the tree.
 
+use warren_rules::boxes::image_registries::AllowedRegistries;
+
 use super::Config;
 
 /// No wait, no retry: these make sense.
-const MAY_BE_ZERO: [&str; 8] = [
+const MAY_BE_ZERO: [&str; 9] = [
+    "database.reserve_mb",
     "fleet.keep_ended_tokens_days",
     "fleet.keep_events_days",
     "limits.max_requests_per_minute",
@@ -45,6 +48,14 @@ pub(super) fn complaints(config: &Config) -> Vec<Complaint> {
         && !is_database_address(url)
     {
         found.push(("database.url".to_owned(), "expected `sqlite:PATH` or `postgres://…`".to_owned()));
+    }
+    if let Err(bad) = AllowedRegistries::parse(config.docker.registries.iter().map(String::as_str)) {
+        found.push((
+            "docker.registries".to_owned(),
+            format!(
+                "`{bad}` is not a registry; write for example `registry.example.com:5000` or `*.example.com`"
+            ),
+        ));
     }
     found.extend(key_sources(config));
     found.extend(config.outbound.complaints());

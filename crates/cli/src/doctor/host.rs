@@ -26,6 +26,7 @@ pub(super) fn checks() -> Vec<Check> {
         path_safety(),
         user_namespaces(),
         control_groups(),
+        box_user(rustix::process::geteuid().is_root()),
         seccomp(),
         landlock(version),
         clock(SystemClock.now()),
@@ -98,6 +99,20 @@ fn control_groups() -> Check {
     }
 }
 
+/// What a box can take from others where it has no user of its own.
+fn box_user(is_root: bool) -> Check {
+    let effect = "Who boxes of the provider `sandbox` run as.";
+    let check = |finding: &str| Check::ok(AREA, "users of boxes", finding).effect(effect);
+    if is_root {
+        return check("each has one of its own");
+    }
+    check("Warren's own, since it is not root").warn(
+        "Boxes share Warren's inotify instances (`sysctl fs.inotify.max_user_instances`), and without a control group that was \
+         given to Warren (`systemd-run --user --scope --property=Delegate=yes warren up`) memory in files (memfd) is not \
+         limited. Run Warren as root, or use the provider `docker`, where that matters.",
+    )
+}
+
 fn seccomp() -> Check {
     let effect = "Filters the system calls of boxes.";
     let check = |finding: &str| Check::ok(AREA, "seccomp", finding).effect(effect);
@@ -158,6 +173,16 @@ mod tests {
         assert_eq!(kernel_version("odd"), None);
         assert_eq!(kernel("5.4.0", Some((5, 4))).state, State::Fail);
         assert_eq!(kernel("5.6.0", Some((5, 6))).state, State::Ok);
+    }
+
+    // O1, sec/S15
+    #[test]
+    fn a_plain_user_is_told_what_boxes_share_with_warren() {
+        assert_eq!(box_user(true).state, State::Ok);
+        let plain = box_user(false);
+        assert_eq!(plain.state, State::Warn);
+        let told = format!("{plain:?}");
+        assert!(told.contains("inotify") && told.contains("memfd"), "{told}");
     }
 
     // O1

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warren_agent::{AgentHost, Config as AgentConfig, Parts as AgentParts, ProviderModels};
 use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
 use warren_exchange::{Agents, ByA2a, Exchange, Parts as ExchangeParts, Signer};
-use warren_fleet::{Fleet, Parts, Replica, StoredLosses, StoredRefs};
+use warren_fleet::{Fleet, ImageLogins, Parts, Replica, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
 use warren_operations::Operations;
 use warren_providers::{
@@ -16,6 +16,7 @@ use warren_service::{ContextParts, Sealer};
 use warren_store::Store;
 use warren_workspace::registry::{Registry, RegistryParts};
 
+use super::pull_gate::CheckedRegistries;
 use super::{descriptors, secret_keys};
 use crate::config::{Config, redacted_url};
 use crate::context::Context;
@@ -34,8 +35,10 @@ pub(super) struct Assembled {
 pub(super) async fn assemble(context: &Context, config: &Config, folder: &DataFolder) -> Outcome<Assembled> {
     let address = config.database.url.clone().unwrap_or_else(|| folder.default_database());
     database::look(&address, &folder.path).await?;
-    let store =
-        warren_store_sql::open(&address).await.map_err(|error| database::unusable(&error, &address))?;
+    let reserve_bytes = u64::from(config.database.reserve_mb) << 20;
+    let store = warren_store_sql::open_with_reserve(&address, reserve_bytes)
+        .await
+        .map_err(|error| database::unusable(&error, &address))?;
     let put_together = put_together(context, config, folder, Arc::clone(&store)).await;
     if put_together.is_err() {
         store.close().await;
@@ -74,17 +77,6 @@ async fn put_together(
         &*entropy,
     )
     .map_err(|error| Report::new(ErrorCode::DataFolderUnusable).because(error.to_string()))?;
-    let docker = DockerProvider::new(
-        &folder.path.join("docker"),
-        DockerSettings {
-            private: vec![folder.path.clone()],
-            ..config.docker.to_settings(&context.environment)
-        },
-        environment.clone(),
-        Arc::clone(&clock),
-        &*entropy,
-    )
-    .map_err(|error| Report::new(ErrorCode::DataFolderUnusable).because(error.to_string()))?;
     let memory = MemoryProvider::new(Arc::clone(&clock), &*entropy);
     let mut limits = config.limits.clone();
     if let Some(room) = descriptors::make_room() {
@@ -96,6 +88,22 @@ async fn put_together(
         entropy: Arc::clone(&entropy),
         limits,
     });
+    let sealer = Sealer::new(keys.clone(), Arc::clone(&entropy));
+    let logins = ImageLogins::new(services.clone(), sealer.clone());
+    let pull_gate =
+        CheckedRegistries::new(config.docker.allowed_registries(), &config.outbound.policy(), logins);
+    let docker = DockerProvider::new(
+        &folder.path.join("docker"),
+        DockerSettings {
+            private: vec![folder.path.clone()],
+            pull_gate: Arc::new(pull_gate),
+            ..config.docker.to_settings(&context.environment)
+        },
+        environment.clone(),
+        Arc::clone(&clock),
+        &*entropy,
+    )
+    .map_err(|error| Report::new(ErrorCode::DataFolderUnusable).because(error.to_string()))?;
     // The lock of the data folder is held by this process alone.
     let is_alone = !store.is_shared();
     let replica = if store.is_shared() {
@@ -118,7 +126,6 @@ async fn put_together(
     let unusable = |problem: String| Report::new(ErrorCode::ConfigInvalid).because(problem);
     let models = config.models.models(connector.clone()).map_err(unusable)?;
     let prices = config.models.prices().map_err(unusable)?;
-    let sealer = Sealer::new(keys.clone(), Arc::clone(&entropy));
     let signer = Signer::new(sealer, Arc::clone(&clock), connector.clone());
     let by_a2a = ByA2a::new(connector.clone(), Arc::clone(&clock), signer.clone());
     let agents = Agents::new(Arc::new(by_a2a));

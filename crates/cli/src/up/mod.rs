@@ -12,6 +12,7 @@ mod assemble;
 mod banner;
 mod descriptors;
 mod logs;
+mod pull_gate;
 mod secret_keys;
 mod signals;
 

@@ -26,7 +26,7 @@ fn client_of(server: &Server) -> Client {
 
 /// The daemon that tests share, or one that lives as long as this value.
 #[expect(clippy::disallowed_methods, reason = "the daemon is started by the script that people use")]
-fn docker_daemon() -> (String, Option<std::process::Child>) {
+pub(crate) fn docker_daemon() -> (String, Option<std::process::Child>) {
     if let Some(host) = warren_doors::Environment::of_process().get("WARREN_TEST_DOCKER") {
         return (host.to_owned(), None);
     }

@@ -13,6 +13,7 @@ mod cut_commands;
 mod database;
 mod doctor;
 mod first_minutes;
+mod images;
 mod kill_loop;
 mod lifecycle_kills;
 mod mcp;

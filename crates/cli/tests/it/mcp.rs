@@ -63,7 +63,7 @@ impl Drop for Bridge {
 }
 
 fn workspace(machine: &Machine) {
-    let policy = r#"{"run":{"mode":"argv","allow":["sh"]}}"#;
+    let policy = r#"{"run":{"mode":"argv","allow_unrestrained":["sh"]}}"#;
     let create = ["ws", "create", "desk", "--provider", "local", "--provider-config", policy];
     machine.run(&create).expect_ok();
 }

@@ -14,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warren_model::event::WorkspaceCreated;
 use warren_model::{
-    AuditAction, AuditDetails, ErrorCode, Mending, OrgId, Principal, Status, Vitals, Workspace, WorkspaceId,
-    WorkspaceSpec,
+    AuditAction, AuditDetails, ErrorCode, Mending, OrgId, Principal, ProviderConfig, Status, Vitals,
+    Workspace, WorkspaceId, WorkspaceSpec,
 };
 use warren_rules::access::audit::relaxations;
-use warren_rules::boxes::{ceilings, tier};
+use warren_rules::boxes::{ceilings, command_policy, tier};
 use warren_rules::lifecycle::{self, hosted, residents};
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{Page, WorkspaceQuery, WriteTx};
@@ -136,6 +136,7 @@ impl Workspaces {
         let offered = self.registry.offered(request.provider.kind())?;
         let capabilities = request.capabilities.unwrap_or(offered);
         self.registry.check(&request.provider, capabilities)?;
+        check_run_policy(&request.provider)?;
         request.options.check()?;
         initial_schedules::check(&request.agent.schedules, self.context.now(), self.context.limits())?;
         let tier = tier::decide(request.tier, &request.provider, who.is_operator()).map_err(|refusal| {
@@ -190,6 +191,18 @@ impl Workspaces {
         let _ = self.replicas.declare(workspace);
         self.reconciler.run_in_background(workspace.id);
     }
+}
+
+/// A list that would only pretend is not taken; one that holds nothing back is, and the log tells of it (sec/T02).
+fn check_run_policy(provider: &ProviderConfig) -> Result<(), Error> {
+    let Some(policy) = provider.run_policy() else { return Ok(()) };
+    let is_boxed = command_policy::is_boxed(provider.kind());
+    command_policy::check_new(policy, is_boxed)
+        .map_err(|problem| Error::with_detail(ErrorCode::InvalidConfig, problem))?;
+    if let Some(warning) = command_policy::warning(policy, is_boxed) {
+        tracing::warn!(provider = %provider.kind(), warning, "workspace.run.unrestrained: a model may run any program");
+    }
+    Ok(())
 }
 
 /// Writes a workspace that was drafted, with the event and the audit entries that tell of it.

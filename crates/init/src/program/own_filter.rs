@@ -1,6 +1,6 @@
 //! A last filter that init puts on itself and so on every program of the box: no program types into a terminal that is
-//! not its own (TIOCSTI, TIOCLINUX), none makes system calls by another architecture's numbers, and none changes how large a
-//! core file may be.
+//! not its own (TIOCSTI, TIOCLINUX), none makes system calls by another architecture's numbers, none changes how large a
+//! core file may be, and none makes rules of Landlock.
 //!
 //! Boxes have a filter from outside that says the first two as well. This one holds also where init is started without, or
 //! with a weaker one: an operator's runtime may load another profile than ours.
@@ -9,6 +9,11 @@
 //! of the box as root with whatever the crashed program wrote into its memory. A limit of 0 does not keep the kernel
 //! from that; only the value 1 does, which a program could lower. It is told that it did: those who ask want no core file,
 //! and have none.
+
+//!
+//! **Landlock**: a rule holds the file that it is about, also after that was deleted, and nobody can see which. So a program
+//! could keep a disk full of files that count nowhere. Programs are told that Landlock is switched off, which is what they
+//! are prepared for; what init itself has set up by then holds.
 
 #![expect(unsafe_code, reason = "a filter is handed to the kernel; the block says why it holds")]
 
@@ -39,16 +44,17 @@ const fn step(code: u32, if_true: u8, if_false: u8, value: u32) -> libc::sock_fi
 }
 
 /// Jumps count the steps that they leave out.
-const PROGRAM: [libc::sock_filter; 27] = [
+const PROGRAM: [libc::sock_filter; 29] = [
     step(LOAD, 0, 0, ARCH),
     step(IF_EQUAL, 1, 0, ARCHITECTURE),
     step(ANSWER, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
     step(LOAD, 0, 0, NUMBER),
     step(IF_AT_LEAST, 0, 1, FIRST_X32_CALL),
     step(ANSWER, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
-    step(IF_EQUAL, 3, 0, libc::SYS_ioctl as u32),
-    step(IF_EQUAL, 6, 0, libc::SYS_setrlimit as u32),
-    step(IF_EQUAL, 8, 0, libc::SYS_prlimit64 as u32),
+    step(IF_EQUAL, 4, 0, libc::SYS_ioctl as u32),
+    step(IF_EQUAL, 7, 0, libc::SYS_setrlimit as u32),
+    step(IF_EQUAL, 9, 0, libc::SYS_prlimit64 as u32),
+    step(IF_EQUAL, 18, 0, libc::SYS_landlock_create_ruleset as u32),
     step(ANSWER, 0, 0, libc::SECCOMP_RET_ALLOW),
     // ioctl(_, request, …)
     step(LOAD, 0, 0, SECOND_ARGUMENT),
@@ -70,9 +76,12 @@ const PROGRAM: [libc::sock_filter; 27] = [
     step(ANSWER, 0, 0, libc::SECCOMP_RET_ALLOW),
     step(ANSWER, 0, 0, DONE_WITHOUT_DOING),
     step(ANSWER, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+    step(ANSWER, 0, 0, SWITCHED_OFF),
 ];
 /// The call is left out, and its caller told that it succeeded.
 const DONE_WITHOUT_DOING: u32 = libc::SECCOMP_RET_ERRNO;
+/// What a kernel answers in which Landlock is not switched on.
+const SWITCHED_OFF: u32 = libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP as u32;
 const TIOCLINUX: u32 = 0x541c;
 
 /// For good, for this process and all that it starts. Needs "no new privileges".
@@ -142,6 +151,22 @@ mod tests {
         ] {
             assert_eq!(verdict(number, arguments), expected, "{number} {arguments:x?}");
         }
+    }
+
+    // sec/S16
+    #[test]
+    fn programs_are_told_that_landlock_is_switched_off() {
+        assert_eq!(verdict(libc::SYS_landlock_create_ruleset, [0x1000, 16, 0]), SWITCHED_OFF);
+        assert_eq!(
+            verdict(libc::SYS_landlock_create_ruleset, [0, 0, 1]),
+            SWITCHED_OFF,
+            "asking for the version too"
+        );
+        assert_eq!(
+            verdict(libc::SYS_landlock_restrict_self, [3, 0, 0]),
+            ALLOWED,
+            "without rules there is nothing to do"
+        );
     }
 
     // sec/S07, sec/S08

@@ -73,6 +73,9 @@ pub enum AuditDetails {
     WebhookChanged {
         is_active: bool,
     },
+    ImageLogin {
+        username: String,
+    },
 }
 
 impl AuditDetails {
@@ -115,6 +118,7 @@ impl AuditDetails {
                 json!({ "action": action, "workspace_id": workspace_id })
             }
             Self::WebhookChanged { is_active } => json!({ "is_active": is_active }),
+            Self::ImageLogin { username } => json!({ "username": username }),
         }
     }
 }
@@ -147,6 +151,7 @@ mod tests {
                 AuditDetails::WorkspaceRemoved { name: "demo".into(), secrets: 3, is_purged: false },
                 r#"{"is_purged":false,"name":"demo","secrets":3}"#.into(),
             ),
+            (AuditDetails::ImageLogin { username: "ci".into() }, r#"{"username":"ci"}"#.into()),
             (AuditDetails::WorkspaceReset { from: Status::Failed }, r#"{"from":"failed"}"#.into()),
             (
                 AuditDetails::DesiredChanged { desired: Desired::Paused },

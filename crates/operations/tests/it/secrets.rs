@@ -10,7 +10,7 @@ use crate::Desk;
 const SECRET: &str = "hunter2-hunter2";
 
 async fn allowing(program: &str) -> Desk {
-    Desk::with(json!({ "kind": "local", "run": { "allow": [program] } })).await
+    Desk::with(json!({ "kind": "local", "run": { "allow_unrestrained": [program] } })).await
 }
 
 /// Waits until a file holds this. Scripts put it there in one step: a file that is read while it is written has no whole

@@ -5,7 +5,7 @@ use warren_operations::ToolOutcome;
 use crate::Desk;
 
 async fn allowing(programs: &[&str]) -> Desk {
-    Desk::with(json!({ "kind": "local", "run": { "mode": "argv", "allow": programs } })).await
+    Desk::with(json!({ "kind": "local", "run": { "mode": "argv", "allow_unrestrained": programs } })).await
 }
 
 async fn answered(desk: &Desk, name: &str, arguments: Value) -> Value {

@@ -1,11 +1,12 @@
 //! The limit on a workspace's files in all, where no file system keeps it for us: measured while its box lives.
 //!
-//! One task looks once a second whether the disk has become fuller at all. If so, it measures the workspaces in turn; the
+//! One task looks four times a second whether the disk has become fuller at all. If so, it measures the workspaces in turn; the
 //! box of one that is over its limit is ended, and commands are refused until files are deleted. What is written between
-//! two looks is the price. A single file is limited at once, by the kernel (`SpawnLimits::file_bytes`).
+//! two looks is the price: programs of a box cannot have space without writing it (`syscalls`). A single file is limited at
+//! once, by the kernel (`SpawnLimits::file_bytes`). What is held without a name is looked for by `hidden_files`, every few
+//! seconds even if the disk seems as full as before; what all of it means is judged by `rules::boxes::disk`.
 
 use std::collections::{BTreeMap, HashSet};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,46 +14,78 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, statat};
 use rustix::io::Errno;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use warren_model::{ErrorCode, MIB, WorkspaceId};
-use warren_workspace::Error;
+use warren_model::{BoxLimits, ErrorCode, MIB, WorkspaceId};
+use warren_workspace::{AllSeen, DiskLimit, DiskUse, Error, Excess, FreeSpace, judge_disk};
 
+use super::hidden_files::HiddenFiles;
 use super::shell::EndBox;
-use crate::directory::{SpaceCheck, blocking};
+use crate::directory::{SpaceCheck, blocking, errno};
 
-const INTERVAL: Duration = Duration::from_secs(1);
+/// What `describe()` says of a limit that is kept here.
+pub(crate) const MEASURED: &str = "measured four times a second, deleted and mapped files too; single files by rlimit; \
+                                   no space without writing it (fallocate is refused)";
+/// Between two looks. One that takes longer is followed by as long a pause, within `MAX_INTERVAL`.
+const INTERVAL: Duration = Duration::from_millis(250);
+const MAX_INTERVAL: Duration = Duration::from_secs(2);
+/// How often what has no name is looked for on a disk that becomes no fuller: who evades one look is found by a later one.
+const HIDDEN_INTERVAL: Duration = Duration::from_secs(5);
+/// How long the others wait for the look at one box.
+const LOOK_SHARE: Duration = Duration::from_millis(50);
+/// A look that takes longer than this is not waited for any more before a box is judged.
+const MAX_LOOK: Duration = Duration::from_secs(10);
 /// Less than this may be anybody's.
 const NOTEWORTHY_BYTES: u64 = 4 * MIB;
+const NOTEWORTHY_ENTRIES: u64 = 4_096;
 /// Each level is an open handle while it is measured. Whoever goes deeper is over the limit.
 const MAX_DEPTH: usize = 256;
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// More than a box may have by default; numbers that come round must not keep us for ever.
-const MAX_FAMILY: usize = 100_000;
 /// What an entry costs besides its contents.
 const ENTRY_BYTES: u64 = 2_048;
 /// Files with several names that are told apart, about a megabyte of them. Names of further ones count as files.
 const MAX_LINKED_FILES: usize = 1 << 16;
 
+/// For `describe()`.
+pub(crate) fn told(limits: &BoxLimits, enforced_by: &str) -> serde_json::Value {
+    let limit = DiskLimit::of_mb(limits.disk_mb);
+    serde_json::json!({ "mb": limits.disk_mb, "files": limit.max_entries, "enforced_by": enforced_by })
+}
+
 /// How much one workspace may hold, and whether it holds more.
 #[derive(Debug)]
 pub(crate) struct DiskMeter {
     folder: PathBuf,
-    max_bytes: u64,
+    max_mb: u32,
+    limit: DiskLimit,
     is_over: AtomicBool,
+    memory: Mutex<Memory>,
+}
+
+/// What earlier looks have seen.
+#[derive(Debug, Default)]
+struct Memory {
+    named: Option<Named>,
+    all_seen: Option<AllSeen>,
+}
+
+/// What files that have a name take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Named {
+    bytes: u64,
+    entries: u64,
 }
 
 impl DiskMeter {
     pub(crate) fn new(folder: &Path, max_mb: u32) -> Self {
         Self {
             folder: folder.to_path_buf(),
-            max_bytes: u64::from(max_mb) * MIB,
+            max_mb,
+            limit: DiskLimit::of_mb(max_mb),
             is_over: AtomicBool::new(false),
+            memory: Mutex::default(),
         }
-    }
-
-    fn max_mb(&self) -> u32 {
-        u32::try_from(self.max_bytes / MIB).unwrap_or(u32::MAX)
     }
 
     /// For file operations of our own, which must not add to a workspace that is over its limit.
@@ -73,24 +106,72 @@ impl DiskMeter {
     /// The same where blocking is allowed, for so many bytes more. These are not added to what is there, which would have
     /// to be measured each time; what alone is too much is refused.
     fn check_now(&self, adding: u64) -> Result<(), Error> {
-        let is_over = adding > self.max_bytes || (self.is_over.load(Ordering::Relaxed) && self.measure(0));
+        let is_over = adding > self.limit.max_bytes
+            || (self.is_over.load(Ordering::Relaxed) && self.measure_named().is_some());
         if is_over { Err(self.refusal()) } else { Ok(()) }
     }
 
-    /// Looks; `hidden` is what the disk holds for the box besides what its folder shows.
-    fn measure(&self, hidden: u64) -> bool {
-        let is_over = bytes_below(&self.folder, self.max_bytes).saturating_add(hidden) > self.max_bytes;
-        self.is_over.store(is_over, Ordering::Relaxed);
-        is_over
+    /// Measures what has a name, for a workspace whose box does not live or which is known to be over its limit.
+    fn measure_named(&self) -> Option<Excess> {
+        let named = named_below(&self.folder, self.limit);
+        let used = DiskUse { named_bytes: named.bytes, entries: named.entries, ..DiskUse::default() };
+        let excess = judge_disk(self.limit, used, FreeSpace::default(), None).excess;
+        self.is_over.store(excess.is_some(), Ordering::Relaxed);
+        excess
+    }
+
+    /// Measures all of it while its box lives.
+    fn look(&self, hidden: HiddenFiles, disk: Disk, effort: Effort) -> Option<Excess> {
+        let known = self.lock().named.filter(|_| effort == Effort::Hidden);
+        let named = known.unwrap_or_else(|| named_below(&self.folder, self.limit));
+        let mut memory = self.lock();
+        memory.named = Some(named);
+        let used = DiskUse {
+            named_bytes: named.bytes,
+            entries: named.entries,
+            deleted_bytes: hidden.bytes,
+            deleted_entries: hidden.entries,
+            has_unseen: hidden.has_unseen,
+        };
+        let judgement = judge_disk(self.limit, used, disk.free(), memory.all_seen);
+        memory.all_seen = Some(judgement.all_seen);
+        drop(memory);
+        self.is_over.store(judgement.excess.is_some(), Ordering::Relaxed);
+        judgement.excess
+    }
+
+    /// While one look at it takes very long: whether the disk has lost more since the last than it may hold at all.
+    fn judge_unmeasured(&self, disk: Disk) -> Option<Excess> {
+        let before = self.lock().all_seen?.free;
+        let lost = before.bytes.saturating_sub(disk.free_bytes);
+        (lost > self.limit.max_bytes).then_some(Excess::Unseen)
+    }
+
+    /// A new box: what was seen of an earlier one says nothing about it.
+    fn begin(&self) {
+        *self.lock() = Memory::default();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn refusal(&self) -> Error {
         let detail = format!(
-            "the workspace's files take more than {} MB (`limits.disk_mb`); delete some, then commands run again",
-            self.max_bytes / MIB
+            "the workspace's files take more than {} MB (`limits.disk_mb`) or are more than {}; delete some, then commands \
+             run again",
+            self.max_mb, self.limit.max_entries
         );
         Error::operation(ErrorCode::StorageFull, detail)
     }
+}
+
+/// What a look takes the trouble to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    All,
+    /// What has no name; the rest is as it was.
+    Hidden,
 }
 
 /// Keeps the meters of a provider's workspaces, and looks after those whose boxes live.
@@ -118,11 +199,31 @@ struct Watched {
     meter: Arc<DiskMeter>,
     end: CancellationToken,
     end_box: EndBox,
-    hidden: HiddenBytes,
+    hidden: LookForHidden,
+    /// When the look at it began that has not ended yet.
+    looking_since: Arc<Mutex<Option<Instant>>>,
 }
 
-/// What files that were deleted but are still open in a box take of a device.
-pub(crate) type HiddenBytes = Arc<dyn Fn(u64) -> u64 + Send + Sync>;
+impl Watched {
+    fn looking_since(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.looking_since.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look(&self, disk: Disk, effort: Effort) {
+        self.judge(self.meter.look((self.hidden)(disk.device), disk, effort));
+    }
+
+    fn judge(&self, excess: Option<Excess>) {
+        if let Some(excess) = excess {
+            let folder = self.meter.folder.display();
+            tracing::warn!(%folder, reason = excess.as_str(), "a workspace is over its disk limit; its box is ended");
+            (self.end_box)();
+        }
+    }
+}
+
+/// What a box holds of a device without a name.
+pub(crate) type LookForHidden = Arc<dyn Fn(u64) -> HiddenFiles + Send + Sync>;
 
 impl DiskKeeper {
     /// The meter of a workspace; a new one when its limit was changed.
@@ -130,7 +231,7 @@ impl DiskKeeper {
         let new = || Arc::new(DiskMeter::new(folder, max_mb));
         let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
         let meter = meters.entry(workspace).or_insert_with(new);
-        if meter.max_mb() != max_mb {
+        if meter.max_mb != max_mb {
             *meter = new();
         }
         Arc::clone(meter)
@@ -147,19 +248,21 @@ impl DiskKeeper {
         meter: Arc<DiskMeter>,
         end: CancellationToken,
         end_box: EndBox,
-        hidden: HiddenBytes,
+        hidden: LookForHidden,
     ) {
+        meter.begin();
         let mut watch = self.lock();
-        watch.boxes.push(Watched { meter, end, end_box, hidden });
+        watch.boxes.push(Watched { meter, end, end_box, hidden, looking_since: Arc::default() });
         if !std::mem::replace(&mut watch.is_running, true) {
             tokio::spawn(self.clone().run());
         }
     }
 
     async fn run(self) {
-        let mut free_before = None;
+        let mut last = Looked::default();
+        let mut pause = INTERVAL;
         loop {
-            tokio::time::sleep(INTERVAL).await;
+            tokio::time::sleep(pause).await;
             let boxes = {
                 let mut watch = self.lock();
                 watch.boxes.retain(|one| !one.end.is_cancelled());
@@ -169,8 +272,9 @@ impl DiskKeeper {
                 }
                 watch.boxes.clone()
             };
-            let looked = blocking(move || Ok(look(&boxes, free_before))).await;
-            free_before = looked.ok().flatten();
+            let began = Instant::now();
+            last = look(&boxes, last).await;
+            pause = began.elapsed().clamp(INTERVAL, MAX_INTERVAL);
         }
     }
 
@@ -179,66 +283,98 @@ impl DiskKeeper {
     }
 }
 
-/// What is free now, for the next look.
-fn look(boxes: &[Watched], free_before: Option<u64>) -> Option<u64> {
-    let free =
-        rustix::fs::statvfs(&boxes.first()?.meter.folder).ok().map(|stat| stat.f_bavail * stat.f_frsize)?;
-    if free_before.is_some_and(|before| before < free + NOTEWORTHY_BYTES) {
-        // Remembered as it was, so that slow growth is noticed too.
-        return free_before.map(|before| before.max(free));
-    }
-    let device = rustix::fs::stat(&boxes.first()?.meter.folder).ok()?.st_dev;
-    for one in boxes {
-        if !one.end.is_cancelled() && one.meter.measure((one.hidden)(device)) {
-            tracing::warn!(folder = %one.meter.folder.display(), "a workspace is over its disk limit; its box is ended");
-            (one.end_box)();
-        }
-    }
-    Some(free)
+/// How the disk was, for the next look.
+#[derive(Debug, Clone, Copy, Default)]
+struct Looked {
+    /// Free bytes and names at the last look that measured everything, or more if there have been more since.
+    free: Option<(u64, u64)>,
+    /// When what has no name was last looked for.
+    hidden_at: Option<Instant>,
 }
 
-/// What files that were deleted but are still open in `processes` take of a device.
-pub(crate) fn deleted_bytes(processes: impl IntoIterator<Item = u32>, device: u64) -> u64 {
-    let mut seen = BTreeMap::new();
-    for process in processes {
-        let descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-        for facts in descriptors.filter_map(|descriptor| std::fs::metadata(descriptor.path()).ok()) {
-            if facts.is_file() && facts.nlink() == 0 && facts.dev() == device {
-                seen.insert(facts.ino(), facts.blocks() * 512);
-            }
-        }
-    }
-    seen.values().sum()
+/// The disk that the workspaces of a provider are on.
+#[derive(Debug, Clone, Copy)]
+struct Disk {
+    device: u64,
+    free_bytes: u64,
+    free_entries: u64,
 }
 
-/// A process and all that descend from it, as far as the kernel tells; in a box that is everybody.
-pub(crate) fn family_of(process: u32) -> Vec<u32> {
-    let mut family = vec![process];
-    let mut next = 0;
-    while let Some(&parent) = family.get(next) {
-        next += 1;
-        let threads = std::fs::read_dir(format!("/proc/{parent}/task")).into_iter().flatten().flatten();
-        for thread in threads {
-            let children = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-            family.extend(children.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
-        }
-        if family.len() > MAX_FAMILY {
-            break;
-        }
+impl Disk {
+    fn of(folder: &Path) -> Result<Self, Errno> {
+        let (space, facts) = (rustix::fs::statvfs(folder)?, rustix::fs::stat(folder)?);
+        let free_bytes = space.f_bavail * space.f_frsize;
+        Ok(Self { device: facts.st_dev, free_bytes, free_entries: space.f_favail })
     }
-    family
+
+    fn free(self) -> FreeSpace {
+        FreeSpace { bytes: self.free_bytes, entries: self.free_entries }
+    }
+}
+
+async fn look(boxes: &[Watched], last: Looked) -> Looked {
+    let Some(folder) = boxes.first().map(|first| first.meter.folder.clone()) else {
+        return Looked::default();
+    };
+    let disk = blocking(move || Disk::of(&folder).map_err(|errno| errno::opening(errno, "the disk"))).await;
+    let Ok(disk) = disk else { return Looked::default() };
+    let free = (disk.free_bytes, disk.free_entries);
+    let is_fuller = last.free.is_none_or(|(bytes, entries)| {
+        bytes >= free.0 + NOTEWORTHY_BYTES || entries >= free.1 + NOTEWORTHY_ENTRIES
+    });
+    let effort = if is_fuller {
+        Effort::All
+    } else if last.hidden_at.is_none_or(|at| at.elapsed() >= HIDDEN_INTERVAL) {
+        Effort::Hidden
+    } else {
+        return Looked { free: fullest(last.free, free), ..last };
+    };
+    let mut are_all_seen = true;
+    for one in boxes.iter().filter(|one| !one.end.is_cancelled()) {
+        are_all_seen &= look_at_box(one, disk, effort).await;
+    }
+    // Whoever was not seen is looked at again, though the disk be as full as it is.
+    let is_done = effort == Effort::All && are_all_seen;
+    Looked {
+        free: if is_done { Some(free) } else { fullest(last.free, free) },
+        hidden_at: Some(Instant::now()),
+    }
+}
+
+/// Returns true if the look has ended. One that takes long goes on by itself, so that a box that makes it long, by many files
+/// or processes, keeps nobody from looking at the others.
+async fn look_at_box(one: &Watched, disk: Disk, effort: Effort) -> bool {
+    let before = *one.looking_since();
+    if let Some(since) = before {
+        if since.elapsed() >= MAX_LOOK {
+            one.judge(one.meter.judge_unmeasured(disk));
+        }
+        return false;
+    }
+    *one.looking_since() = Some(Instant::now());
+    let own = one.clone();
+    let looking = tokio::task::spawn_blocking(move || {
+        own.look(disk, effort);
+        *own.looking_since() = None;
+    });
+    tokio::time::timeout(LOOK_SHARE, looking).await.is_ok()
+}
+
+/// The disk is remembered as it was, so that slow growth is noticed too, unless there is more room now.
+fn fullest(before: Option<(u64, u64)>, now: (u64, u64)) -> Option<(u64, u64)> {
+    Some(before.map_or(now, |before| (before.0.max(now.0), before.1.max(now.1))))
 }
 
 /// What is below a folder, or enough of it to know that it is too much. It is hostile ground: every step goes by handle,
 /// no link is followed, no other file system is entered, and what cannot be looked into counts as too much.
-fn bytes_below(folder: &Path, enough: u64) -> u64 {
-    measure_below(folder, enough).unwrap_or(u64::MAX)
+fn named_below(folder: &Path, enough: DiskLimit) -> Named {
+    measure_below(folder, enough).unwrap_or(Named { bytes: u64::MAX, entries: u64::MAX })
 }
 
-fn measure_below(folder: &Path, enough: u64) -> Result<u64, Errno> {
+fn measure_below(folder: &Path, enough: DiskLimit) -> Result<Named, Errno> {
     let root = rustix::fs::open(folder, DIRECTORY, Mode::empty())?;
     let device = fstat(&root)?.st_dev;
-    let mut total: u64 = 0;
+    let mut total = Named::default();
     let mut linked = LinkedFiles::default();
     let mut open = vec![Dir::new(root)?];
     while let Some(directory) = open.last_mut() {
@@ -262,8 +398,9 @@ fn measure_below(folder: &Path, enough: u64) -> Result<u64, Errno> {
         } else {
             u64::try_from(facts.st_blocks).unwrap_or(0) * 512
         };
-        total = total.saturating_add(contents + ENTRY_BYTES);
-        if total > enough {
+        total.bytes = total.bytes.saturating_add(contents + ENTRY_BYTES);
+        total.entries += 1;
+        if total.bytes > enough.max_bytes || total.entries > enough.max_entries {
             return Ok(total);
         }
         if FileType::from_raw_mode(facts.st_mode) == FileType::Directory {
@@ -305,6 +442,12 @@ impl LinkedFiles {
 mod tests {
     use super::*;
 
+    const NO_LIMIT: DiskLimit = DiskLimit { max_bytes: u64::MAX, max_entries: u64::MAX };
+
+    fn bytes_below(folder: &Path) -> u64 {
+        named_below(folder, NO_LIMIT).bytes
+    }
+
     // W72, sec/S16
     #[tokio::test]
     async fn commands_are_refused_while_a_workspace_is_over_its_limit() {
@@ -313,7 +456,7 @@ mod tests {
         std::fs::create_dir(folder.path().join("deep")).unwrap();
         std::fs::write(folder.path().join("deep/large"), vec![1; 2 << 20]).unwrap();
         meter.check().await.expect("nobody has looked yet");
-        assert!(meter.measure(0));
+        assert_eq!(meter.measure_named(), Some(Excess::Bytes));
         let error = meter.check().await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::StorageFull);
         assert!(error.to_string().contains("limits.disk_mb"), "{error}");
@@ -326,13 +469,13 @@ mod tests {
     fn what_cannot_be_looked_into_is_too_much_and_links_lead_nowhere() {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("/usr", folder.path().join("link")).unwrap();
-        assert!(bytes_below(folder.path(), u64::MAX) < 1 << 20, "a link is not followed");
+        assert!(bytes_below(folder.path()) < 1 << 20, "a link is not followed");
         let mut here = rustix::fs::open(folder.path(), DIRECTORY, Mode::empty()).unwrap();
         for _ in 0..=MAX_DEPTH {
             rustix::fs::mkdirat(&here, "deeper", Mode::from_raw_mode(0o700)).unwrap();
             here = openat(&here, "deeper", DIRECTORY, Mode::empty()).unwrap();
         }
-        assert_eq!(bytes_below(folder.path(), u64::MAX), u64::MAX);
+        assert_eq!(bytes_below(folder.path()), u64::MAX);
     }
 
     // sec/S16
@@ -342,7 +485,7 @@ mod tests {
         for number in 0..100 {
             std::fs::write(folder.path().join(number.to_string()), "").unwrap();
         }
-        assert!(bytes_below(folder.path(), u64::MAX) >= 100 * ENTRY_BYTES);
+        assert!(bytes_below(folder.path()) >= 100 * ENTRY_BYTES);
     }
 
     // sec/S16
@@ -352,18 +495,18 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         std::fs::write(path("file"), vec![1; 1 << 20]).unwrap();
         std::fs::create_dir(path("deep")).unwrap();
-        let alone = bytes_below(folder.path(), u64::MAX);
+        let alone = bytes_below(folder.path());
         for name in ["second", "deep/third"] {
             std::fs::hard_link(path("file"), path(name)).unwrap();
         }
-        assert_eq!(bytes_below(folder.path(), u64::MAX), alone + 2 * ENTRY_BYTES);
+        assert_eq!(bytes_below(folder.path()), alone + 2 * ENTRY_BYTES);
         // A name elsewhere makes it no smaller.
         let elsewhere = tempfile::tempdir().unwrap();
         std::fs::hard_link(path("file"), elsewhere.path().join("backup")).unwrap();
-        assert_eq!(bytes_below(folder.path(), u64::MAX), alone + 2 * ENTRY_BYTES);
+        assert_eq!(bytes_below(folder.path()), alone + 2 * ENTRY_BYTES);
         // And what has the same size is another file.
         std::fs::write(path("like it"), vec![1; 1 << 20]).unwrap();
-        assert!(bytes_below(folder.path(), u64::MAX) > alone + (1 << 20));
+        assert!(bytes_below(folder.path()) > alone + (1 << 20));
     }
 
     // sec/S16

@@ -5,6 +5,9 @@
 //! mean something else, and a filter that did not look would be passed by them. `clone3` is answered "not implemented",
 //! since its flags cannot be looked at; libraries then use `clone`, whose flags can.
 //!
+//! `fallocate` gives space back and takes none: it would take a whole disk in a millisecond, before anybody could look.
+//! Whoever asks is told that the file system does not offer it, and libraries then write instead.
+//!
 //! Arguments are compared as 32 bits, as the kernel itself reads them; with 64, setting a high bit would pass.
 
 use std::collections::BTreeSet;
@@ -44,7 +47,6 @@ const PLAIN: &[&str] = &[
     "faccessat",
     "faccessat2",
     "fadvise64",
-    "fallocate",
     "fchdir",
     "fchmod",
     "fchmodat",
@@ -295,6 +297,8 @@ struct ArgumentRule {
     call: &'static str,
     argument: u8,
     values: Values,
+    /// What is answered otherwise.
+    errno: i32,
 }
 
 enum Values {
@@ -304,25 +308,55 @@ enum Values {
 }
 
 const NARROW: &[ArgumentRule] = &[
+    // Holes and cuts, which give space back; everything else takes some.
+    ArgumentRule {
+        call: "fallocate",
+        argument: 1,
+        values: Values::OneOf(&[
+            (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE) as u32,
+            libc::FALLOC_FL_COLLAPSE_RANGE as u32,
+        ]),
+        errno: libc::EOPNOTSUPP,
+    },
     // Local sockets, and the internet's, which lead nowhere: a box has no network.
     ArgumentRule {
         call: "socket",
         argument: 0,
         values: Values::OneOf(&[libc::AF_UNIX as u32, libc::AF_INET as u32, libc::AF_INET6 as u32]),
+        errno: libc::EPERM,
     },
-    ArgumentRule { call: "socketpair", argument: 0, values: Values::OneOf(&[libc::AF_UNIX as u32]) },
+    ArgumentRule {
+        call: "socketpair",
+        argument: 0,
+        values: Values::OneOf(&[libc::AF_UNIX as u32]),
+        errno: libc::EPERM,
+    },
     // No namespace of any kind.
-    ArgumentRule { call: "clone", argument: 0, values: Values::WithoutBits(NAMESPACES) },
-    // Nothing that types into a terminal or pastes there: TIOCSTI, TIOCLINUX.
-    ArgumentRule { call: "ioctl", argument: 1, values: Values::NoneOf(&[0x5412, 0x541c]) },
+    ArgumentRule { call: "clone", argument: 0, values: Values::WithoutBits(NAMESPACES), errno: libc::EPERM },
+    ArgumentRule { call: "ioctl", argument: 1, values: Values::NoneOf(REFUSED_IOCTLS), errno: libc::EPERM },
     // A program's own limits, not those of process 1, which is of the same user.
-    ArgumentRule { call: "prlimit64", argument: 0, values: Values::OneOf(&[0]) },
+    ArgumentRule { call: "prlimit64", argument: 0, values: Values::OneOf(&[0]), errno: libc::EPERM },
     // Linux as it is, without randomized addresses, and asking.
     ArgumentRule {
         call: "personality",
         argument: 0,
         values: Values::OneOf(&[0, 0x0002_0000, 0x0004_0000, 0xffff_ffff]),
+        errno: libc::EPERM,
     },
+];
+
+const REFUSED_IOCTLS: &[u32] = &[
+    // Nothing that types into a terminal or pastes there: TIOCSTI, TIOCLINUX.
+    0x5412,
+    0x541c,
+    // The older ways to take space without writing: FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE.
+    0x4030_5828,
+    0x4030_582a,
+    0x4030_5839,
+    // FS_IOC_FSSETXATTR: how much a file system takes for the next byte, and whose quota a file counts to.
+    0x401c_5820,
+    // EXT4_IOC_MOVE_EXT
+    0xc028_660f,
 ];
 
 const NAMESPACES: u32 = (libc::CLONE_NEWNS
@@ -365,12 +399,18 @@ fn plain() -> impl Iterator<Item = &'static str> {
 pub(crate) fn filters() -> Result<Vec<Vec<u8>>, Error> {
     let allowed = numbers(plain().chain(NARROW.iter().map(|narrow| narrow.call)))?;
     let clone3 = numbers(std::iter::once("clone3"))?;
-    let refused = json!({
-        "mismatch_action": "allow",
-        "match_action": { "errno": libc::EPERM },
-        "filter": NARROW.iter().flat_map(refused_arguments).collect::<Vec<_>>(),
-    });
-    Ok(vec![as_bytes(&by_ranges(&ranges(&allowed), &clone3)), as_bytes(&compile(&refused)?)])
+    let mut filters = vec![as_bytes(&by_ranges(&ranges(&allowed), &clone3))];
+    // A filter answers with one error.
+    for errno in NARROW.iter().map(|narrow| narrow.errno).collect::<BTreeSet<_>>() {
+        let narrow = NARROW.iter().filter(|narrow| narrow.errno == errno);
+        let refused = json!({
+            "mismatch_action": "allow",
+            "match_action": { "errno": errno },
+            "filter": narrow.flat_map(refused_arguments).collect::<Vec<_>>(),
+        });
+        filters.push(as_bytes(&compile(&refused)?));
+    }
+    Ok(filters)
 }
 
 /// When a call is refused for its argument; the conditions of one rule hold together.
@@ -498,15 +538,21 @@ pub(crate) fn docker_profile() -> Value {
     for narrow in NARROW {
         let rule = |argument: Value| json!({ "names": [narrow.call], "action": allow, "args": [argument] });
         let index = narrow.argument;
-        let masked = |mask: u32, value: u32| {
-            rule(json!({ "index": index, "value": mask, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ" }))
-        };
+        let bits = |mask: u32, value: u32| json!({ "index": index, "value": mask, "valueTwo": value, "op": "SCMP_CMP_MASKED_EQ" });
+        let masked = |mask: u32, value: u32| rule(bits(mask, value));
         match narrow.values {
-            Values::OneOf(values) => calls.extend(
-                values
-                    .iter()
-                    .map(|value| rule(json!({ "index": index, "value": value, "op": "SCMP_CMP_EQ" }))),
-            ),
+            Values::OneOf(values) => {
+                calls.extend(values.iter().map(|&value| masked(u32::MAX, value)));
+                // Others are refused with the error of the whole list, unless they have one of their own.
+                if narrow.errno != libc::EPERM {
+                    calls.extend(blocks_without(values).into_iter().map(|(mask, value)| {
+                        json!({
+                            "names": [narrow.call], "action": "SCMP_ACT_ERRNO", "errnoRet": narrow.errno,
+                            "args": [bits(mask, value)],
+                        })
+                    }));
+                }
+            }
             Values::NoneOf(values) => {
                 calls.extend(blocks_without(values).into_iter().map(|(mask, value)| masked(mask, value)));
             }

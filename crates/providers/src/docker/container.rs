@@ -13,7 +13,7 @@ use bollard::models::{ContainerCreateBody, ContainerInspectResponse};
 use warren_confined_fs::Owner;
 use warren_init::Facts as BoxFacts;
 use warren_model::{DockerConfig, ErrorCode, PullPolicy, Reuse, WorkspaceId};
-use warren_workspace::Error;
+use warren_workspace::{Error, PullGate};
 
 use super::config_drift::{self, ConfigDrift};
 use super::connect::{self, ConnectedInit};
@@ -40,6 +40,7 @@ pub(super) struct ContainerMaker {
     pub(super) private: std::sync::Arc<[std::path::PathBuf]>,
     /// Held while volumes are filled: what one replaces, another may be about to start.
     pub(super) filling: std::sync::Arc<tokio::sync::Mutex<()>>,
+    pub(super) pull_gate: std::sync::Arc<dyn PullGate>,
 }
 
 /// A container whose process 1 answers.
@@ -143,8 +144,11 @@ impl ContainerMaker {
             );
             return Err(Error::permanent(ErrorCode::ImageNotFound, detail));
         }
-        tracing::info!(%image, "pulling an image");
-        self.daemon.pull(image).await.map_err(|error| pull_failure(image, error))?;
+        // Before the daemon calls anybody: the name was written by whoever made the workspace.
+        let login = self.pull_gate.admit(image.registry()).await?;
+        let has_login = login.is_some();
+        tracing::info!(%image, has_login, "pulling an image");
+        self.daemon.pull(image, login).await.map_err(|error| pull_failure(image, has_login, error))?;
         self.look_for(image).await?.ok_or_else(|| {
             let detail = format!("the image `{image}` is not here after its pull");
             Error::permanent(ErrorCode::ImageNotFound, detail)
@@ -169,16 +173,34 @@ fn says_not_found(message: &str) -> bool {
         .any(|phrase| message.contains(phrase))
 }
 
-fn pull_failure(image: &Image, error: DaemonError) -> Error {
+/// The registry wants to know who asks, or does not like the answer.
+fn says_refused(message: &str) -> bool {
+    ["no basic auth credentials", "unauthorized", "authentication required", "incorrect username or password"]
+        .iter()
+        .any(|phrase| message.contains(phrase))
+}
+
+fn pull_failure(image: &Image, has_login: bool, error: DaemonError) -> Error {
     let error = match error {
+        DaemonError::Refused { message, .. } if says_refused(&message) => {
+            tracing::warn!(%image, message, "a registry refuses");
+            let detail = match has_login {
+                true => format!("the registry refuses Warren's login for the image `{image}`; set it anew"),
+                false => format!(
+                    "the registry asks for a sign-in for the image `{image}`, and Warren has no login there"
+                ),
+            };
+            return Error::permanent(ErrorCode::RegistryRefused, detail);
+        }
         DaemonError::Refused { message, .. } if says_not_found(&message) => DaemonError::NotFound(message),
         other => other,
     };
     match error {
         DaemonError::NotFound(message) => {
             tracing::warn!(%image, message, "an image was not found");
-            let detail =
-                format!("no registry gives out the image `{image}`; check its name, or sign the daemon in");
+            let detail = format!(
+                "no registry gives out the image `{image}`; check its name, or set a login for the registry"
+            );
             Error::permanent(ErrorCode::ImageNotFound, detail)
         }
         DaemonError::Slow => {

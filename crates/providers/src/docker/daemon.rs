@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bollard::auth::DockerCredentials;
 use bollard::container::LogOutput;
 use bollard::models::{
     ContainerCreateBody, ContainerInspectResponse, ContainerSummaryStateEnum, ImageInspect,
@@ -23,7 +24,7 @@ use bollard::{API_DEFAULT_VERSION, Docker};
 use futures_util::StreamExt as _;
 use tokio::time::timeout;
 use warren_model::ErrorCode;
-use warren_workspace::Error;
+use warren_workspace::{Error, RegistryLogin};
 
 use super::host::{Host, Transport};
 use super::identity::{INSTANCE, Identity, OwnVolume};
@@ -157,12 +158,18 @@ impl Daemon {
         }
     }
 
-    pub(super) async fn pull(&self, image: &Image) -> Result<(), DaemonError> {
+    pub(super) async fn pull(&self, image: &Image, login: Option<RegistryLogin>) -> Result<(), DaemonError> {
         let client = self.client().await?;
+        let credentials = login.map(|login| DockerCredentials {
+            username: Some(login.username),
+            password: Some(login.password.reveal().to_owned()),
+            serveraddress: Some(login.registry),
+            ..DockerCredentials::default()
+        });
         let options =
             CreateImageOptionsBuilder::default().from_image(image.name()).tag(image.version()).build();
         let pulling = async {
-            let mut progress = std::pin::pin!(client.create_image(Some(options), None, None));
+            let mut progress = std::pin::pin!(client.create_image(Some(options), None, credentials));
             while let Some(step) =
                 timeout(self.patience.pull_silence, progress.next()).await.map_err(|_| DaemonError::Slow)?
             {

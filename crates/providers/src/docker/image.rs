@@ -41,6 +41,11 @@ impl Image {
         &self.name
     }
 
+    /// The host that its name begins with; absent: Docker Hub's.
+    pub(super) fn registry(&self) -> Option<&str> {
+        registry_of(&self.name).0
+    }
+
     /// What a pull asks for beside the name.
     pub(super) fn version(&self) -> &str {
         match &self.version {
@@ -81,11 +86,16 @@ fn read(text: &str) -> Option<Image> {
     Some(Image { name: name.to_owned(), version })
 }
 
-fn is_name(name: &str) -> bool {
-    let (registry, path) = match name.split_once('/') {
+/// As the daemon tells the two apart.
+fn registry_of(name: &str) -> (Option<&str>, &str) {
+    match name.split_once('/') {
         Some((first, path)) if first.contains(['.', ':']) || first == "localhost" => (Some(first), path),
         _ => (None, name),
-    };
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let (registry, path) = registry_of(name);
     // Ids of images, which name whatever happens to be there.
     let is_hexadecimal = name.bytes().all(|byte| byte.is_ascii_hexdigit());
     let is_id = name == "sha256" || name.len() == DIGEST_BYTES && is_hexadecimal;
@@ -150,6 +160,8 @@ mod tests {
         ] {
             let image = Image::parse(text).unwrap();
             assert_eq!((image.name(), image.version()), (name, version), "{text}");
+            let has_registry = name.contains(['.', ':']) && name.contains('/') && !name.starts_with("team/");
+            assert_eq!(image.registry().is_some(), has_registry || name.starts_with("localhost/"), "{text}");
         }
         assert_eq!(Image::parse(&pinned).unwrap().to_string(), format!("python@{digest}"));
     }

@@ -12,7 +12,9 @@ use warren_init::SpawnLimits;
 use warren_model::{
     Capability, CapabilitySet, DockerConfig, ErrorCode, ProviderConfig, ProviderKind, Ref, Reuse, WorkspaceId,
 };
-use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspace};
+use warren_workspace::{
+    Error, ListedRegistries, OpenRequest, Opened, Provider, PullGate, ReapReport, Workspace,
+};
 
 use super::container::{ContainerMaker, RunningContainer};
 use super::daemon::{Daemon, DaemonError, DaemonTimeouts};
@@ -25,14 +27,16 @@ use super::spec::RUNNER;
 use super::workspace::{Boxed, DockerWorkspace, Files};
 use super::{reaper, relax};
 use crate::boxes::config::{BoxConfig, check_offered};
-use crate::boxes::disk::{self, DiskKeeper, DiskMeter, HiddenBytes};
+use crate::boxes::disk::{self, DiskKeeper, DiskMeter, LookForHidden, MEASURED};
 use crate::boxes::files::BoxFs;
+use crate::boxes::hidden_files::{HiddenFiles, family_of, hidden_files};
+use crate::boxes::not_held::not_held;
 use crate::boxes::shell::{BoxParts, BoxShell, EndBox, OpenSpill, spill_opener};
 use crate::boxes::{program, reference, syscalls};
 use crate::directory::{DirectoryFs, OpenDirectory, blocking, errno};
 
 /// What is the same for all containers of a Warren.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct DockerSettings {
     /// Where the daemon is, as in `DOCKER_HOST`; absent: its usual socket.
     pub host: Option<String>,
@@ -43,6 +47,21 @@ pub struct DockerSettings {
     pub patience: DaemonTimeouts,
     /// Folders of Warren's own that no mount may reach.
     pub private: Vec<PathBuf>,
+    /// Decides where images may be pulled from.
+    pub pull_gate: Arc<dyn PullGate>,
+}
+
+impl Default for DockerSettings {
+    fn default() -> Self {
+        Self {
+            host: None,
+            certificates: None,
+            allow_plain_tcp: false,
+            patience: DaemonTimeouts::default(),
+            private: Vec::new(),
+            pull_gate: Arc::new(ListedRegistries::default()),
+        }
+    }
 }
 
 impl DockerSettings {
@@ -103,6 +122,7 @@ impl DockerProvider {
                 folders: Arc::new(folders),
                 seccomp: syscalls::docker_profile().to_string().into(),
                 filling: Arc::default(),
+                pull_gate: settings.pull_gate,
             },
             open_boxes: OpenBoxes::default(),
             disks: DiskKeeper::default(),
@@ -165,7 +185,7 @@ impl DockerProvider {
         let place = Arc::new(place);
         let boxed = entered.map(|entered| {
             let end_box = self.killer(&entered);
-            let hidden = hidden_bytes(entered.process);
+            let hidden = look_for_hidden(entered.process);
             self.disks.watch(Arc::clone(&meter), entered.channel.end(), end_box, hidden);
             self.boxed(config, entered, spill_opener(Arc::clone(&place)), Some(meter))
         });
@@ -352,6 +372,7 @@ fn confinement(
         "outer_user": owner.uid,
         "user_of_its_own": is_root() && config.relax.user.is_none(),
         "relaxed": relax::named(&config.relax),
+        "not_held": not_held("", is_root() && config.relax.user.is_none()),
         "network": "none",
         "root": "read-only",
         "seccomp": entered.facts.seccomp_mode == 2,
@@ -363,10 +384,7 @@ fn confinement(
             "cpu": { "cpus": config.limits.cpus, "enforced_by": by("NanoCpus") },
             "pids": { "count": config.limits.pids, "enforced_by": by("PidsLimit") },
             "tmp": { "mb": config.limits.tmp_mb, "enforced_by": "tmpfs size" },
-            "disk": { "mb": config.limits.disk_mb, "enforced_by": match is_remote {
-                true => "per file by rlimit; not in all",
-                false => "measured each second; per file by rlimit",
-            } },
+            "disk": disk::told(&config.limits, if is_remote { "per file by rlimit; not in all" } else { MEASURED }),
         },
     })
 }
@@ -496,8 +514,10 @@ fn user_of(config: &DockerConfig) -> Option<Owner> {
 }
 
 /// What the box holds of a device besides what its folder shows. Where its processes cannot be seen nobody can tell.
-fn hidden_bytes(process: Option<u32>) -> HiddenBytes {
-    Arc::new(move |device| process.map_or(0, |process| disk::deleted_bytes(disk::family_of(process), device)))
+fn look_for_hidden(process: Option<u32>) -> LookForHidden {
+    Arc::new(move |device| {
+        process.map_or(HiddenFiles::default(), |process| hidden_files(|| family_of(process), device))
+    })
 }
 
 /// What a config asks for that only a daemon on this machine can do.

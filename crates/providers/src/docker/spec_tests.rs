@@ -249,7 +249,7 @@ fn configs() -> impl Strategy<Value = DockerConfig> {
             image,
             limits,
             mounts,
-            relax,
+            relax: Box::new(relax),
             pass_env,
             pull_policy: PullPolicy::Never,
             reuse: if is_reconnect { Reuse::Reconnect } else { Reuse::Recreate },

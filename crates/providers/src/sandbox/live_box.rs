@@ -22,6 +22,8 @@ use super::backend::{self, unavailable};
 use super::cgroup::BoxCgroup;
 use super::launch::{Launcher, Started};
 use crate::boxes::channel::{Channel, ChannelError};
+use crate::boxes::disk::LookForHidden;
+use crate::boxes::hidden_files::{family_of, hidden_files};
 use crate::directory::blocking;
 use crate::readiness;
 
@@ -37,6 +39,8 @@ pub(super) struct LiveBox {
     process: Arc<AsyncFd<OwnedFd>>,
     ended: CancellationToken,
     cgroup: BoxCgroup,
+    /// Of bubblewrap.
+    process_id: u32,
     /// Boxes die with the thread that started them.
     _launcher: Arc<Launcher>,
 }
@@ -50,7 +54,7 @@ impl LiveBox {
         launcher: Arc<Launcher>,
     ) -> Result<Self, Error> {
         let Started { child, cgroup } = started;
-        let kept = cgroup.clone();
+        let (kept, process_id) = (cgroup.clone(), child.id());
         let process =
             handle_of(&child).map_err(|error| unavailable(format!("the box cannot be watched: {error}")))?;
         let process = Arc::new(process);
@@ -71,7 +75,7 @@ impl LiveBox {
         };
         backend::judge(&greeting)?;
         std::mem::forget(kill_on_drop);
-        Ok(Self { channel, greeting, process, ended, cgroup: kept, _launcher: launcher })
+        Ok(Self { channel, greeting, process, ended, cgroup: kept, process_id, _launcher: launcher })
     }
 
     /// Kills everything in the box. `ended` waits until that is done.
@@ -90,9 +94,11 @@ impl LiveBox {
     }
 
     /// What the box holds of a device besides what its folder shows.
-    pub(super) fn hidden_bytes(&self) -> crate::boxes::disk::HiddenBytes {
-        let cgroup = self.cgroup.clone();
-        Arc::new(move |device| cgroup.deleted_bytes(device))
+    pub(super) fn look_for_hidden(&self) -> LookForHidden {
+        let (cgroup, process) = (self.cgroup.clone(), self.process_id);
+        Arc::new(move |device| {
+            hidden_files(|| cgroup.processes().unwrap_or_else(|| family_of(process)), device)
+        })
     }
 
     /// A handle by which others may end it without keeping it.

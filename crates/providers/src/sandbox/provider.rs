@@ -32,8 +32,9 @@ use super::live_box::LiveBox;
 use super::pool::{Policy, Pool, SpareBox};
 use super::workspace::{Boxed, SandboxWorkspace};
 use crate::boxes::config::{BoxConfig, check_offered};
-use crate::boxes::disk::DiskKeeper;
+use crate::boxes::disk::{self, DiskKeeper, MEASURED};
 use crate::boxes::mounts::{self, Grant};
+use crate::boxes::not_held::not_held;
 use crate::boxes::owner::Owners;
 use crate::boxes::shell::{BoxParts, BoxShell, spill_opener};
 use crate::boxes::{reference, syscalls};
@@ -381,7 +382,7 @@ impl Inner {
         let place = Arc::new(place.with_space_check(meter.room()));
         let confinement = self.confinement(config, owner, live.as_ref());
         let boxed = live.map(|live| {
-            self.disks.watch(Arc::clone(&meter), live.channel.end(), live.killer(), live.hidden_bytes());
+            self.disks.watch(Arc::clone(&meter), live.channel.end(), live.killer(), live.look_for_hidden());
             let shell = BoxShell::new(BoxParts {
                 channel: live.channel.clone(),
                 rules: BoxConfig::from(config).rules(self.spawn_limits(config)),
@@ -422,12 +423,13 @@ impl Inner {
             "seccomp": facts.seccomp_mode == 2,
             "landlock_abi": facts.landlock_abi,
             "capabilities": "none",
+            "not_held": not_held(enforced.memory, super::warren_uid() == 0),
             "limits": {
                 "memory": { "mb": config.limits.memory_mb, "enforced_by": enforced.memory },
                 "cpu": { "cpus": config.limits.cpus, "enforced_by": enforced.cpu },
                 "pids": { "count": config.limits.pids, "enforced_by": enforced.pids },
                 "tmp": { "mb": config.limits.tmp_mb, "enforced_by": "tmpfs size" },
-                "disk": { "mb": config.limits.disk_mb, "enforced_by": "measured each second; per file by rlimit" },
+                "disk": disk::told(&config.limits, MEASURED),
             },
         })
     }

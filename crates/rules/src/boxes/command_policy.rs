@@ -1,9 +1,10 @@
 //! What the `workspace_run` tool may start (W61).
 //!
-//! The policy keeps an honest model on its path and answers in words it can use. **It is not the wall.** A program on
-//! the allowlist can be talked into starting others in more ways than any table knows, and a build tool or an
-//! interpreter runs whatever the files say. The wall is the box; `local` has none, and is for trusted input. The
-//! table in [`arguments`] refuses the best-known detours because it is cheap, not because it is complete.
+//! The policy keeps an honest model on its path and answers in words it can use. **It is not the wall.** It decides which
+//! program Warren starts, and nothing about what that program does then. Many can be talked into starting others, in more ways
+//! than any table of options knows; those that are known to (`git`, `tar`, `sed`, interpreters …) are run in a box, where
+//! the wall is, and without one only if an operator has named them in `allow_unrestrained`. `local` has no box, and is
+//! for trusted input: an allowed `cp` writes wherever Warren's user may.
 //!
 //! Surprises: the first word is compared byte for byte with the allowlist, so `./git`, `/ws/bin/git`, `GIT` and
 //! `git ` are all refused. In `command` mode metacharacters are refused even inside quotes: no shell reads the text,
@@ -84,14 +85,67 @@ pub fn check(policy: &RunPolicy, provider_is_boxed: bool) -> Result<(), String> 
             ));
         }
     }
-    Ok(())
+    check_unrestrained_names(policy)
 }
 
-/// The programs of an allowlist that run whatever code the files hold. Allowed, since an operator listed them, but
-/// worth a word: with one of these the list holds nothing back.
+fn check_unrestrained_names(policy: &RunPolicy) -> Result<(), String> {
+    let named = &policy.allow_unrestrained;
+    if named.len() > MAX_ALLOWED {
+        return Err(format!("run.allow_unrestrained: at most {MAX_ALLOWED} programs"));
+    }
+    match named.iter().position(|name| !is_program_name(name)) {
+        Some(index) => Err(format!(
+            "run.allow_unrestrained[{index}]: `{}` is not a program's name: letters, digits and `+-._` only, without a path",
+            shown(&named[index])
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Checks a policy that is written now. One that was written before is kept as it is: what it lists and is not run any more
+/// is refused when it is asked for.
+pub fn check_new(policy: &RunPolicy, provider_is_boxed: bool) -> Result<(), String> {
+    check(policy, provider_is_boxed)?;
+    let listed = policy.allow.iter().flatten().enumerate();
+    let mut unheld = listed.filter(|(_, name)| needs_box(policy, provider_is_boxed, name));
+    match unheld.next() {
+        Some((index, name)) => Err(format!(
+            "run.allow[{index}]: `{name}` can start any other program, so that a list with it holds nothing back; use a \
+             provider with a box, or name it in `run.allow_unrestrained`"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Whether a listed program is not run for what it can start.
+fn needs_box(policy: &RunPolicy, provider_is_boxed: bool, program: &str) -> bool {
+    let is_named = policy.allow_unrestrained.iter().any(|name| name == program);
+    !provider_is_boxed && !is_named && arguments::starts_others(program)
+}
+
+/// The programs that a policy lets run and that can start any other. With one of these the list holds nothing back.
 pub fn unrestrained(policy: &RunPolicy) -> Vec<&str> {
-    let names = policy.allow.iter().flatten().map(String::as_str);
-    names.filter(|name| arguments::runs_any_code(name)).collect()
+    let listed = policy.allow.iter().flatten().filter(|name| arguments::starts_others(name));
+    let mut names: Vec<&str> = listed.chain(&policy.allow_unrestrained).map(String::as_str).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// What whoever writes such a policy is told; absent where there is nothing to say.
+pub fn warning(policy: &RunPolicy, provider_is_boxed: bool) -> Option<String> {
+    let names = unrestrained(policy);
+    if names.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = names.iter().take(10).map(|name| format!("`{name}`")).collect();
+    let held = match provider_is_boxed {
+        true => "the box is what holds them",
+        false => {
+            "and this provider has no box: a model that may run them may run everything, as the user who runs Warren"
+        }
+    };
+    Some(format!("run: {} can start any other program; {held}", names.join(", ")))
 }
 
 pub fn decide(policy: &RunPolicy, provider_is_boxed: bool, request: Request<'_>) -> Decision {
@@ -169,17 +223,21 @@ fn judge_words(policy: &RunPolicy, is_boxed: bool, words: &[String]) -> Result<(
     let Some(program) = words.first().filter(|program| !program.is_empty()) else {
         return Err((RefusalKind::Malformed, "the command has no program".into()));
     };
-    let Some(allow) = &policy.allow else {
-        return if is_boxed {
-            Ok(())
-        } else {
+    let allow = match &policy.allow {
+        Some(allow) => allow.as_slice(),
+        None if is_boxed => return Ok(()),
+        None if policy.allow_unrestrained.is_empty() => {
             let sentence = format!("`{}` may not be run: this workspace has no allowlist", shown(program));
-            Err((RefusalKind::NothingAllowed, sentence))
-        };
+            return Err((RefusalKind::NothingAllowed, sentence));
+        }
+        None => &[],
     };
     if program.contains('/') {
         let sentence = format!("`{}` has a path: name the program alone", shown(program));
         return Err((RefusalKind::ProgramPath, sentence));
+    }
+    if policy.allow_unrestrained.contains(program) {
+        return Ok(());
     }
     if !allow.contains(program) {
         let sentence = format!("`{}` is not on the allowlist", shown(program));
@@ -189,10 +247,14 @@ fn judge_words(policy: &RunPolicy, is_boxed: bool, words: &[String]) -> Result<(
         let sentence = format!("`{program}` starts other programs, which the allowlist could not judge");
         return Err((RefusalKind::Launcher, sentence));
     }
-    match arguments::detour(program, &words[1..]) {
-        Some(detour) => Err((RefusalKind::Argument, detour)),
-        None => Ok(()),
+    if needs_box(policy, is_boxed, program) {
+        let sentence = format!(
+            "`{program}` can start other programs, which the allowlist could not judge; without a box it is run only if an \
+             operator names it in `run.allow_unrestrained`"
+        );
+        return Err((RefusalKind::Launcher, sentence));
     }
+    Ok(())
 }
 
 fn check_size(request: Request<'_>) -> Result<(), String> {
@@ -231,10 +293,16 @@ fn allowed_sentence(policy: &RunPolicy, is_boxed: bool) -> String {
     };
     match &policy.allow {
         None if is_boxed => format!("{form} with any program"),
-        None => "nothing: an operator can set `run.allow` in the workspace's provider config".to_owned(),
-        Some(allow) if allow.is_empty() => "nothing: `run.allow` is empty".to_owned(),
-        Some(allow) => {
-            let names = allow.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+        None if policy.allow_unrestrained.is_empty() => {
+            "nothing: an operator can set `run.allow` in the workspace's provider config".to_owned()
+        }
+        allow => {
+            let listed = allow.iter().flatten().filter(|name| !needs_box(policy, is_boxed, name));
+            let allow: Vec<&str> = listed.chain(&policy.allow_unrestrained).map(String::as_str).collect();
+            if allow.is_empty() {
+                return "nothing: `run.allow` lists no program that is run here".to_owned();
+            }
+            let names = allow.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
             let more = allow.len().saturating_sub(SHOWN);
             let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("{form} with one of these programs: {names}{rest}")

@@ -4,6 +4,8 @@
 pub mod capabilities;
 pub mod ceilings;
 pub mod command_policy;
+pub mod disk;
+pub mod image_registries;
 pub mod refusals;
 pub mod registry;
 pub mod tier;

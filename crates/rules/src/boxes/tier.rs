@@ -76,7 +76,8 @@ mod tests {
     fn a_workspace_is_given_as_little_as_its_config_needs() {
         let memory = ProviderConfig::Memory(MemoryConfig::default());
         let relax = DockerRelaxations { cap_add: vec!["CHOWN".into()], ..DockerRelaxations::default() };
-        let relaxed = ProviderConfig::Docker(DockerConfig { relax, ..DockerConfig::default() });
+        let relaxed =
+            ProviderConfig::Docker(DockerConfig { relax: Box::new(relax), ..DockerConfig::default() });
         let passing = SandboxConfig { pass_env: vec!["LANG".into()], ..SandboxConfig::default() };
         for (config, tier) in [
             (memory, Tier::Basic),

@@ -29,6 +29,16 @@ impl Cidr {
     /// This machine's own addresses.
     pub const LOOPBACK: [Self; 2] = [Self::v4([127, 0, 0, 0], 8), Self::v6([0, 0, 0, 0, 0, 0, 0, 1], 128)];
 
+    /// All private networks, and this machine's own addresses.
+    pub const PRIVATE: [Self; 6] = [
+        Self::v4([10, 0, 0, 0], 8),
+        Self::v4([127, 0, 0, 0], 8),
+        Self::v4([172, 16, 0, 0], 12),
+        Self::v4([192, 168, 0, 0], 16),
+        Self::v6([0, 0, 0, 0, 0, 0, 0, 1], 128),
+        Self::v6([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7),
+    ];
+
     const fn v4(first: [u8; 4], prefix: u8) -> Self {
         let [a, b, c, d] = first;
         Self { first: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), prefix }
@@ -58,7 +68,7 @@ impl Cidr {
 
     /// Whether all of it is private, so that a deployment may open it.
     pub fn is_private(&self) -> bool {
-        PRIVATE.iter().any(|range| range.covers(self))
+        Cidr::PRIVATE.iter().any(|range| range.covers(self))
     }
 }
 
@@ -126,15 +136,6 @@ impl fmt::Display for Range {
     }
 }
 
-const PRIVATE: [Cidr; 6] = [
-    Cidr::v4([10, 0, 0, 0], 8),
-    Cidr::v4([127, 0, 0, 0], 8),
-    Cidr::v4([172, 16, 0, 0], 12),
-    Cidr::v4([192, 168, 0, 0], 16),
-    Cidr::v6([0, 0, 0, 0, 0, 0, 0, 1], 128),
-    Cidr::v6([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7),
-];
-
 /// Never, whatever the deployment says. In this order, so that the narrower name comes first.
 const NEVER: [(Cidr, Range); 34] = [
     (Cidr::v4([169, 254, 169, 254], 32), Range::Metadata),
@@ -182,7 +183,7 @@ pub(super) fn judge(address: IpAddr, allow_private: &[Cidr]) -> Result<IpAddr, R
     if let Some((_, range)) = NEVER.iter().find(|(cidr, _)| cidr.contains(address)) {
         return Err(*range);
     }
-    if PRIVATE.iter().any(|cidr| cidr.contains(address)) {
+    if Cidr::PRIVATE.iter().any(|cidr| cidr.contains(address)) {
         let is_open = allow_private.iter().any(|cidr| cidr.contains(address));
         return if is_open { Ok(address) } else { Err(Range::Private) };
     }

@@ -40,6 +40,13 @@ impl Default for OutboundPolicy {
 }
 
 impl OutboundPolicy {
+    /// Opens every private network, for what an operator has named by itself.
+    #[must_use]
+    pub fn with_private_networks(mut self) -> Self {
+        self.allow_private = Cidr::PRIVATE.to_vec();
+        self
+    }
+
     /// Opens this machine's own addresses, for tests and for a laptop whose agents listen on it.
     #[must_use]
     pub fn with_loopback(mut self) -> Self {

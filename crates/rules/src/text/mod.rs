@@ -2,3 +2,4 @@
 
 pub mod json_bounds;
 pub mod redaction;
+pub mod unseen;

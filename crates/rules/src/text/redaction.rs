@@ -6,6 +6,10 @@
 //!   output ──▶ every place where a pattern stands becomes as many `*`
 //! ```
 //!
+//! Output is looked at twice: as it is, and without what a reader does not see between the letters (line breaks and other
+//! control characters, escape sequences of terminals, characters without width). So a value that is wrapped, coloured or
+//! interspersed is found too; the letters are masked, and what stands between them stays.
+//!
 //! A mask is as long as what it covers, so that offsets into the output stay right. This catches accidents, not a
 //! program that means to get a value out: that one reverses it first. Values shorter than [`MIN_BYTES`] are not looked
 //! for, since masking `true` or `8080` everywhere would make output useless; of a long value the beginning is.
@@ -18,6 +22,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
 
+use super::unseen::is_unseen;
+
 /// The shortest text that is masked.
 pub const MIN_BYTES: usize = 8;
 /// So much of one value is looked for.
@@ -25,6 +31,10 @@ const MAX_VALUE_BYTES: usize = 8 << 10;
 /// So much of all values together, the short ones first.
 const MAX_TOTAL_BYTES: usize = 64 << 10;
 const MASK: u8 = b'*';
+/// Of a stream, while something stands between the letters of what may be a secret.
+const MAX_HELD_BYTES: usize = 64 << 10;
+/// Of a sequence that sets a title or a link.
+const MAX_ESCAPE_BYTES: usize = 4_096;
 
 /// Long forms are looked for in pieces, so that they are found also where a program breaks lines. These are the widths
 /// at which `base64` and `xxd -p` do.
@@ -87,11 +97,22 @@ impl Redactor {
 
     /// Masks a whole output.
     pub fn mask(&self, bytes: &mut [u8]) {
-        let Some(search) = &self.search else { return };
-        let found: Vec<_> = search.find_overlapping_iter(&*bytes).map(|found| found.range()).collect();
-        for range in found {
-            bytes[range].fill(MASK);
+        for position in self.secret_positions(bytes) {
+            bytes[position] = MASK;
         }
+    }
+
+    /// Which bytes belong to a secret.
+    fn secret_positions(&self, bytes: &[u8]) -> Vec<usize> {
+        let Some(search) = &self.search else { return Vec::new() };
+        let mut found: Vec<usize> =
+            search.find_overlapping_iter(bytes).flat_map(|found| found.range()).collect();
+        let letters = Letters::of(bytes);
+        if letters.bytes.len() < bytes.len() {
+            let hidden = search.find_overlapping_iter(&letters.bytes).flat_map(|found| found.range());
+            found.extend(hidden.map(|index| letters.positions[index]));
+        }
+        found
     }
 
     /// Masks a whole text.
@@ -144,6 +165,18 @@ impl Redactor {
         piece.copy_from_slice(&whole[before.len()..]);
     }
 
+    /// How much of the end of a stream must wait for what comes: the beginning of a pattern, also with something between its
+    /// letters. So much of that and no more is waited for.
+    fn held_tail(&self, bytes: &[u8]) -> usize {
+        let plain = self.open_tail(bytes, |_, _| true);
+        let letters = Letters::of(bytes);
+        let hidden = self.open_tail(&letters.bytes, |_, _| true);
+        let hidden =
+            letters.positions.len().checked_sub(hidden).and_then(|first| letters.positions.get(first));
+        let hidden = hidden.map_or(0, |first| bytes.len() - first);
+        if hidden > MAX_HELD_BYTES.max(self.longest) { plain } else { plain.max(hidden) }
+    }
+
     /// How long the longest end of `bytes` is with which a pattern begins, and which `counts` given its length and the
     /// pattern's.
     fn open_tail(&self, bytes: &[u8], counts: impl Fn(usize, usize) -> bool) -> usize {
@@ -159,6 +192,63 @@ impl Redactor {
         };
         (first..bytes.len()).find(opens).map_or(0, |start| bytes.len() - start)
     }
+}
+
+/// The bytes of an output that a reader sees as letters, and where they stand.
+struct Letters {
+    bytes: Vec<u8>,
+    positions: Vec<usize>,
+}
+
+impl Letters {
+    fn of(whole: &[u8]) -> Self {
+        let mut letters = Self { bytes: Vec::with_capacity(whole.len()), positions: Vec::new() };
+        let mut at = 0;
+        while at < whole.len() {
+            match unseen_bytes(&whole[at..]) {
+                0 => {
+                    letters.bytes.push(whole[at]);
+                    letters.positions.push(at);
+                    at += 1;
+                }
+                unseen => at += unseen,
+            }
+        }
+        letters
+    }
+}
+
+/// How many bytes at the beginning are not seen: a control character, an escape sequence, or a character without width.
+fn unseen_bytes(rest: &[u8]) -> usize {
+    match rest {
+        // Until its last byte, as far as it has come.
+        [0x1b, b'[', sequence @ ..] => {
+            let end = sequence.iter().position(|byte| matches!(byte, 0x40..=0x7e));
+            2 + end.map_or(sequence.len(), |end| end + 1)
+        }
+        [0x1b, b']' | b'P' | b'_' | b'^', sequence @ ..] => {
+            let end = sequence.iter().take(MAX_ESCAPE_BYTES).position(|byte| matches!(byte, 0x07 | 0x1b));
+            // One without an end may end in what comes yet; past a certain length it is none, and what follows are letters.
+            let open = if sequence.len() < MAX_ESCAPE_BYTES { sequence.len() } else { 0 };
+            2 + end.unwrap_or(open)
+        }
+        [0x1b, _, ..] => 2,
+        [..=0x1f | 0x7f, ..] => 1,
+        [0xc2..=0xf4, ..] => unseen_character(rest),
+        _ => 0,
+    }
+}
+
+/// The same for a character of several bytes. One of which the end is yet to come may be one.
+fn unseen_character(rest: &[u8]) -> usize {
+    let width = match rest[0] {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        _ => 4,
+    };
+    let Some(bytes) = rest.get(..width) else { return rest.len() };
+    let character = std::str::from_utf8(bytes).ok().and_then(|text| text.chars().next());
+    if character.is_some_and(is_unseen) { width } else { 0 }
 }
 
 /// Masks an output that comes as a stream. What may be the beginning of a secret is held back until it is clear.
@@ -190,14 +280,16 @@ impl StreamRedactor {
     /// What can be shown now.
     #[must_use]
     pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let Some(search) = &self.redactor.search else { return bytes.to_vec() };
+        if self.redactor.is_idle() {
+            return bytes.to_vec();
+        }
         let mut whole = std::mem::take(&mut self.held);
         whole.bytes.extend_from_slice(bytes);
         whole.is_secret.resize(whole.bytes.len(), false);
-        for found in search.find_overlapping_iter(&whole.bytes) {
-            whole.is_secret[found.range()].fill(true);
+        for position in self.redactor.secret_positions(&whole.bytes) {
+            whole.is_secret[position] = true;
         }
-        let clear = whole.bytes.len() - self.redactor.open_tail(&whole.bytes, |_, _| true);
+        let clear = whole.bytes.len() - self.redactor.held_tail(&whole.bytes);
         self.held = Held { bytes: whole.bytes.split_off(clear), is_secret: whole.is_secret.split_off(clear) };
         whole.show()
     }
@@ -238,12 +330,42 @@ fn add_forms(value: &[u8], patterns: &mut BTreeSet<Vec<u8>>) {
     let hex: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
     add(hex.as_bytes(), HEX_PIECE);
     add(hex.to_uppercase().as_bytes(), HEX_PIECE);
+    // Of every byte: `od`, `\x41`, and percent signs throughout.
+    for (before, between) in [("", " "), ("\\x", ""), ("%", "")] {
+        for each in [|byte: &u8| format!("{byte:02x}"), |byte: &u8| format!("{byte:02X}")] {
+            let bytes: Vec<String> = value.iter().map(|byte| format!("{before}{}", each(byte))).collect();
+            add(bytes.join(between).as_bytes(), LINE_PIECE);
+        }
+    }
+    if let Ok(text) = std::str::from_utf8(value) {
+        for quoted in json_forms(text) {
+            add(quoted.as_bytes(), LINE_PIECE);
+        }
+    }
     for kept in KEPT_BY_ENCODERS {
         let encoded = percent_encoded(value, kept, |byte| format!("%{byte:02X}"));
         add(encoded.as_bytes(), LINE_PIECE);
         add(encoded.replace("%20", "+").as_bytes(), LINE_PIECE);
         add(percent_encoded(value, kept, |byte| format!("%{byte:02x}")).as_bytes(), LINE_PIECE);
     }
+}
+
+/// As it stands between the quotes of a JSON text: as it is, with `/` escaped, and in ASCII only.
+fn json_forms(text: &str) -> [String; 3] {
+    let quoted = Value::from(text).to_string();
+    let plain = quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned();
+    let ascii = plain.chars().fold(String::new(), |mut ascii, one| {
+        if one.is_ascii() {
+            ascii.push(one);
+        } else {
+            for unit in one.encode_utf16(&mut [0; 2]) {
+                ascii.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+        ascii
+    });
+    let slashes = plain.replace('/', "\\/");
+    [plain, slashes, ascii]
 }
 
 /// Cuts `text` every `size` bytes; an end that is too short to be looked for stays with the piece before it.
@@ -398,6 +520,75 @@ mod tests {
             }
             let half = &SECRET.as_bytes()[SECRET.len() / 2..];
             prop_assert!(!shown.windows(half.len()).any(|window| window == half));
+        }
+    }
+
+    // sec/T10, L1
+    #[test]
+    fn what_a_reader_does_not_see_between_the_letters_hides_nothing() {
+        let value = "s3cr3t-token-value";
+        let between = [
+            "\n",
+            "\r",
+            "\0",
+            "\u{8}",
+            "\u{1b}[31m",
+            "\u{1b}]0;title\u{7}",
+            "\u{200b}",
+            "\u{2060}",
+            "\u{feff}",
+            "\u{ad}",
+            "\u{e0041}",
+            "\u{202e}",
+        ];
+        for noise in between {
+            let text =
+                format!("key={}.", value.chars().map(|one| one.to_string()).collect::<Vec<_>>().join(noise));
+            let shown = masked(&[value], &text);
+            assert_eq!(shown.matches('*').count(), value.len(), "{noise:?}: {shown:?}");
+            assert!(shown.starts_with("key=*") && shown.ends_with('.') && shown.contains(noise), "{shown:?}");
+            assert_eq!(shown.len(), text.len(), "what is masked is as long as it was");
+            // In pieces, as a stream.
+            for size in [1, 3, 7] {
+                let mut stream = StreamRedactor::new(Arc::new(Redactor::new([value])));
+                let mut all: Vec<u8> =
+                    text.as_bytes().chunks(size).flat_map(|piece| stream.push(piece)).collect();
+                all.extend(stream.finish());
+                assert_eq!(String::from_utf8(all).unwrap(), shown, "{noise:?} in pieces of {size}");
+            }
+            // The control: another value is shown as it is.
+            assert_eq!(masked(&["another-value"], &text), text);
+        }
+    }
+
+    // sec/T10, L1
+    #[test]
+    fn escaped_spaced_and_wrapped_forms_are_masked() {
+        let value = "pa\"ss\\wo/rd grün";
+        let bytes = value.as_bytes();
+        let each =
+            |form: fn(&u8) -> String, between: &str| bytes.iter().map(form).collect::<Vec<_>>().join(between);
+        let ascii = "pa\\\"ss\\\\wo/rd gr\\u00fcn";
+        for form in [
+            Value::from(value).to_string().trim_matches('"').to_owned(),
+            ascii.to_owned(),
+            each(|byte| format!("{byte:02x}"), " "),
+            each(|byte| format!("\\x{byte:02x}"), ""),
+            each(|byte| format!("%{byte:02X}"), ""),
+        ] {
+            let shown = masked(&[value], &format!("<{form}>"));
+            assert!(
+                shown.starts_with("<*") && shown.ends_with("*>") && !shown.contains("ss"),
+                "{form}: {shown}"
+            );
+        }
+        // `base64` breaks lines at 76, wherever the value stands.
+        for before in 0..90 {
+            let encoded = STANDARD.encode(format!("{}{value}{}", "x".repeat(before), "y".repeat(20)));
+            let wrapped: Vec<&str> =
+                encoded.as_bytes().chunks(76).map(|line| std::str::from_utf8(line).unwrap()).collect();
+            let shown = masked(&[value], &wrapped.join("\n"));
+            assert!(shown.matches('*').count() >= bytes.len(), "{before}: {shown}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tokens, sign-ins and secrets between the wire and the model.
 
 use warren_api as api;
-use warren_fleet::SecretSummary;
+use warren_fleet::{ImageLogin, SecretSummary};
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_service::Identity;
@@ -89,6 +89,15 @@ pub(crate) fn secret(secret: &SecretSummary) -> api::Secret {
         created_at: row.created_at.to_string(),
         updated_at: row.updated_at.to_string(),
         updated_by: principal(&row.updated_by),
+    }
+}
+
+pub(crate) fn image_login(login: &ImageLogin) -> api::ImageLogin {
+    api::ImageLogin {
+        registry: login.registry.clone(),
+        username: login.username.clone(),
+        updated_at: login.updated_at.to_string(),
+        updated_by: principal(&login.updated_by),
     }
 }
 

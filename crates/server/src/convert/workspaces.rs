@@ -6,6 +6,7 @@ use warren_fleet::RemovalCounts;
 use warren_model as model;
 use warren_model::Timestamp;
 use warren_workspace::registry::Description;
+use warren_workspace::{is_boxed, run_warning};
 
 use super::runtimes::vitals;
 
@@ -133,7 +134,13 @@ pub(crate) fn workspace(
         created_at: row.created_at.to_string(),
         updated_at: row.updated_at.to_string(),
         removed_at: row.removed_at.map(|at| at.to_string()),
+        warnings: warnings(&row.spec.provider),
     }
+}
+
+fn warnings(provider: &model::ProviderConfig) -> Vec<String> {
+    let policy = provider.run_policy();
+    policy.and_then(|policy| run_warning(policy, is_boxed(provider.kind()))).into_iter().collect()
 }
 
 fn behind_of(cause: model::BehindOf) -> api::BehindOf {

@@ -12,6 +12,7 @@ mod events;
 mod exchange;
 mod files;
 mod health;
+mod image_logins;
 mod info;
 mod keys;
 mod lifecycle;
@@ -128,6 +129,8 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(secrets::rotate_key))
         .routes(routes!(secrets::list_of_workspace))
         .routes(routes!(secrets::set_of_workspace, secrets::remove_of_workspace))
+        .routes(routes!(image_logins::list))
+        .routes(routes!(image_logins::set, image_logins::remove))
         .routes(routes!(audit::list))
         .routes(routes!(audit::head))
         .routes(routes!(sign_in::sign_in, sign_in::show, sign_in::sign_out))

@@ -18,6 +18,7 @@ mod fleet;
 mod heartbeats;
 mod hostile_runners;
 mod identity;
+mod image_logins;
 mod image_watcher;
 mod images;
 mod lifecycle;

@@ -365,7 +365,11 @@ impl Stage {
             _ if operation.path.starts_with("/api/v1/schedules/{id}") => self.new_schedule().await,
             _ => self.target.to_string(),
         };
-        let name = if operation.id == "run_sweep" { "stalls" } else { "workspace_ls" };
+        let name = match operation.id.as_str() {
+            "run_sweep" => "stalls",
+            "set_image_login" | "remove_image_login" => "registry.example.com",
+            _ => "workspace_ls",
+        };
         let path = operation
             .path
             .replace("{id}", &target)
@@ -436,6 +440,7 @@ impl Stage {
                 json!({ "secret": link.secret.reveal() })
             }
             "set_secret" | "set_workspace_secret" => json!({ "value": "x" }),
+            "set_image_login" => json!({ "username": "ci", "password": "x" }),
             "set_budget" => json!({ "monthly_limit_micros": 1_000_000 }),
             "put_template" => json!({ "provider": memory() }),
             "import_tree" => json!({ "tree": { "name": "made", "provider": memory() } }),

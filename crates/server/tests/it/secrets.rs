@@ -56,6 +56,8 @@ async fn planted_values_are_in_no_answer_event_entry_or_file_of_the_database() {
     put("/api/v1/secrets/GLOBAL", json!({ "value": values[0] })).await;
     put("/api/v1/secrets/GLOBAL", json!({ "value": values[1] })).await;
     put(&format!("{own}/OWN"), json!({ "value": values[2] })).await;
+    let login = json!({ "username": "ci", "password": values[0] });
+    put("/api/v1/image-logins/registry.example.com", login).await;
     // Refused in every way there is.
     put("/api/v1/secrets/A", json!(values[3])).await;
     put("/api/v1/secrets/A", json!([values[3]])).await;
@@ -71,7 +73,7 @@ async fn planted_values_are_in_no_answer_event_entry_or_file_of_the_database() {
     let call = warren.call("PUT", "/api/v1/secrets/A").token(&warren.token);
     answers.push(call.header("content-type", "application/json").body(truncated).send().await);
     let accepted = answers.iter().filter(|answer| answer.status < 300).count();
-    assert_eq!((answers.len(), accepted), (14, 3), "{:?}", answers.iter().map(Answer::text));
+    assert_eq!((answers.len(), accepted), (15, 4), "{:?}", answers.iter().map(Answer::text));
     // Used, printed, changed and removed.
     let print = json!({ "command": "echo $GLOBAL; echo $OWN >&2; exec \"$OWN\"" });
     answers.push(warren.post(&format!("/api/v1/workspaces/{id}/exec"), &print).await);

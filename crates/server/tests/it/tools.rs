@@ -48,6 +48,34 @@ async fn a_refusal_is_an_answer_that_says_what_is_allowed() {
     assert!(refused.json().get("result").is_none());
 }
 
+// W61, sec/T02: a list without a box that names a program which starts others would only pretend.
+#[tokio::test]
+async fn a_program_that_starts_others_needs_a_box_or_a_word_of_its_own_and_that_is_told() {
+    let warren = Warren::start().await;
+    let create = async |run: Value| {
+        let provider = json!({ "kind": "local", "run": run });
+        warren.post("/api/v1/workspaces", &json!({ "name": "listed", "provider": provider })).await
+    };
+    let refused = create(json!({ "allow": ["ls", "git"] })).await;
+    assert_eq!((refused.status, refused.code()), (422, "invalid_config".into()), "{}", refused.text());
+    let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("run.allow[1]") && detail.contains("run.allow_unrestrained"), "{detail}");
+    // Named on purpose, it is run, and whoever names it is told.
+    let named = create(json!({ "allow": ["ls"], "allow_unrestrained": ["sh"] })).await;
+    assert_eq!(named.status, 201, "{}", named.text());
+    let warning = named.json()["warnings"][0].as_str().unwrap().to_owned();
+    assert!(warning.contains("`sh`") && warning.contains("no box"), "{warning}");
+    let id: warren_model::WorkspaceId = named.json()["id"].as_str().unwrap().parse().unwrap();
+    warren.wait_for_status(id, warren_model::Status::Online).await;
+    let ran = call(&warren, id, "workspace_run", json!({ "argv": ["sh", "-c", "echo hi"] })).await;
+    assert!(ran.json()["result"].to_string().contains("hi"), "{}", ran.text());
+    let git = call(&warren, id, "workspace_run", json!({ "argv": ["git", "x"] })).await;
+    assert!(git.json().get("result").is_none() && git.json()["refused"].is_object(), "{}", git.text());
+    // A list that holds is taken without a word.
+    let plain = create(json!({ "allow": ["ls", "cat"] })).await;
+    assert_eq!((plain.status, plain.json().get("warnings")), (201, None), "{}", plain.text());
+}
+
 // W60, S20
 #[tokio::test]
 async fn bad_arguments_and_unknown_tools_are_told() {

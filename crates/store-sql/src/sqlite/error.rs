@@ -21,6 +21,9 @@ pub(super) fn translate(error: rusqlite::Error) -> Error {
 }
 
 fn translate_code(failure: ffi::Error, message: String) -> Error {
+    if failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE {
+        return Error::Full;
+    }
     match failure.code {
         ErrorCode::DiskFull => Error::Full,
         ErrorCode::ConstraintViolation => match failure.extended_code {
@@ -45,6 +48,10 @@ fn translate_code(failure: ffi::Error, message: String) -> Error {
 /// dropped the dirty pages, and a second fsync would succeed without them being on disk; so nothing further is
 /// acknowledged by this process.
 pub(super) fn ends_trust(error: &rusqlite::Error) -> bool {
+    // The index of the log could not grow, since the disk is full. It holds nothing that is not in the log.
+    if error.sqlite_error().is_some_and(|failure| failure.extended_code == ffi::SQLITE_IOERR_SHMSIZE) {
+        return false;
+    }
     matches!(
         error.sqlite_error_code(),
         Some(ErrorCode::SystemIoFailure | ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
@@ -65,6 +72,7 @@ mod tests {
         let refused = Error::Refused("why".into());
         let table = [
             (ffi::SQLITE_FULL, Error::Full),
+            (ffi::SQLITE_IOERR_SHMSIZE, Error::Full),
             (ffi::SQLITE_BUSY, unavailable.clone()),
             (ffi::SQLITE_IOERR_FSYNC, unavailable.clone()),
             (ffi::SQLITE_CANTOPEN, unavailable),
@@ -94,7 +102,9 @@ mod tests {
         assert!(ends_trust(&failure(ffi::SQLITE_IOERR_FSYNC)));
         assert!(ends_trust(&failure(ffi::SQLITE_IOERR_WRITE)));
         assert!(ends_trust(&failure(ffi::SQLITE_CORRUPT)));
-        for recoverable in [ffi::SQLITE_FULL, ffi::SQLITE_BUSY, ffi::SQLITE_CONSTRAINT_CHECK] {
+        for recoverable in
+            [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE, ffi::SQLITE_BUSY, ffi::SQLITE_CONSTRAINT_CHECK]
+        {
             assert!(!ends_trust(&failure(recoverable)), "code {recoverable}");
         }
     }

@@ -17,6 +17,7 @@ mod connection;
 mod error;
 mod file;
 mod readers;
+mod reserve;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ use warren_store::{Error, ReadWork, Store, StoreHealth, WriteWork};
 use crate::migrations::schema_version;
 use checkpoints::Checkpoints;
 use readers::Readers;
+use reserve::Reserve;
 use writer::{Job, Jobs, Writer};
 
 /// The knobs of a SQLite store.
@@ -45,6 +47,8 @@ pub struct SqliteOptions {
     pub busy_timeout_ms: u32,
     /// The size past which writes answer `Full`; absent: as large as the disk allows.
     pub max_bytes: Option<u64>,
+    /// What is kept of the disk for it; see `reserve`. 0: nothing.
+    pub reserve_bytes: u64,
 }
 
 impl Default for SqliteOptions {
@@ -55,6 +59,7 @@ impl Default for SqliteOptions {
             max_readers: 4,
             busy_timeout_ms: 5_000,
             max_bytes: None,
+            reserve_bytes: 0,
         }
     }
 }
@@ -86,7 +91,10 @@ impl SqliteStore {
         let (jobs, queues) = writer::queues(options.max_queued_writes.max(1));
         let (ended_sender, writer_ended) = watch::channel(false);
         let checkpoints = Checkpoints::start(file::open_for_checkpoints(&path, options)?);
-        let writer = Writer::new(opened.connection, queues, newest_sender, options.max_group, checkpoints);
+        let reserve = Reserve::new(&path, options.reserve_bytes);
+        let max_group = options.max_group;
+        let writer =
+            Writer::new(opened.connection, queues, newest_sender, max_group, checkpoints, reserve);
         std::thread::Builder::new()
             .name("warren-sqlite-writer".into())
             .spawn(move || {

@@ -1,7 +1,8 @@
 //! The one writer: takes what is waiting and commits it together.
 //!
 //! A caller is answered only after the commit. If the commit fails, nobody in the group was served. If the disk
-//! itself failed, nothing further is accepted: see `ends_trust`.
+//! itself failed, nothing further is accepted: see `ends_trust`. If it is full, what is kept of it for that moment is given up
+//! and the group is run again: see `reserve`.
 //!
 //! Callers that were answered together tend to come back together, a little apart. So the writer waits for as many
 //! as shared the last commit, while they keep coming: a commit of a few that came early would cost more. Whoever has
@@ -19,6 +20,7 @@ use warren_store::{Error, WriteWork};
 use super::checkpoints::Checkpoints;
 use super::connection::SqliteConnection;
 use super::error::{ends_trust, translate};
+use super::reserve::Reserve;
 use super::run;
 use crate::transaction::{Ending, run_write_work};
 
@@ -154,6 +156,7 @@ pub(super) struct Writer {
     refusal: Option<Error>,
     last: LastGroup,
     checkpoints: Checkpoints,
+    reserve: Reserve,
 }
 
 /// What to expect of the next group.
@@ -189,6 +192,16 @@ enum Step {
     Undone(Error),
 }
 
+impl Step {
+    fn found_no_space(&self) -> bool {
+        match self {
+            Self::Kept(_) => false,
+            Self::WroteNothing(result) | Self::MustGo(result) => *result == Err(Error::Full),
+            Self::Undone(error) => *error == Error::Full,
+        }
+    }
+}
+
 impl Writer {
     pub(super) fn new(
         connection: Connection,
@@ -196,6 +209,7 @@ impl Writer {
         newest: watch::Sender<u64>,
         max_group: usize,
         checkpoints: Checkpoints,
+        reserve: Reserve,
     ) -> Self {
         Self {
             connection,
@@ -206,6 +220,7 @@ impl Writer {
             refusal: None,
             last: LastGroup::default(),
             checkpoints,
+            reserve,
         }
     }
 
@@ -223,6 +238,7 @@ impl Writer {
     }
 
     fn serve_group(&mut self, first: Job) {
+        self.reserve.keep();
         if let Err(error) = run(&self.connection, "BEGIN IMMEDIATE") {
             self.note(&error);
             return answer(first.reply, Err(translate(error)));
@@ -234,6 +250,10 @@ impl Writer {
             let begun = Instant::now();
             let step = self.run_plain(&mut job.work);
             self.queues.note_time(job.is_short, begun.elapsed());
+            if step.found_no_space() && self.reserve.release() {
+                group.served.push((job, Ok(())));
+                return self.run_again(group);
+            }
             match step {
                 Step::Kept(newest) => {
                     group.has_written = true;
@@ -290,6 +310,17 @@ impl Writer {
         if !group.has_written {
             return group.succeed();
         }
+        self.run_again(group);
+    }
+
+    /// Does the work of a group once more, each so that it can be undone by itself. What it has done before is undone.
+    fn run_again(&mut self, group: Group) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = run(&self.connection, "ROLLBACK")
+        {
+            self.note(&error);
+            return group.fail_with(&translate(error));
+        }
         if let Err(error) = run(&self.connection, "BEGIN IMMEDIATE") {
             self.note(&error);
             return group.fail_with(&translate(error));
@@ -345,7 +376,11 @@ impl Writer {
                     // A rollback that fails leaves the transaction open; the next BEGIN then says so.
                     let _ = run(&self.connection, "ROLLBACK");
                 }
-                group.fail_with(&translate(error));
+                let error = translate(error);
+                if error == Error::Full && self.reserve.release() {
+                    return self.run_again(group);
+                }
+                group.fail_with(&error);
             }
         }
     }
@@ -442,7 +477,9 @@ mod tests {
         let opened = file::open_for_writing(path, &SqliteOptions::default()).unwrap();
         let (jobs, queues) = queues(64);
         let (newest_sender, newest) = watch::channel(0);
-        let mut writer = Writer::new(opened.connection, queues, newest_sender, 256, Checkpoints::none());
+        let reserve = Reserve::new(path, 0);
+        let mut writer =
+            Writer::new(opened.connection, queues, newest_sender, 256, Checkpoints::none(), reserve);
         writer.commit = commit;
         Bed { writer: Some(writer), jobs: Some(jobs), newest }
     }

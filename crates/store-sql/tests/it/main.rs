@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod audit;
+mod full_disk;
 mod hang_ups;
 mod migrations;
 mod postgres;

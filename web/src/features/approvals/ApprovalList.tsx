@@ -6,6 +6,7 @@ import { useDraft } from "../../components/draft";
 import { formatMoment } from "../../components/format";
 import { useNotify } from "../../components/Notices";
 import { ProblemPanel } from "../../components/States";
+import { visibleText } from "../../components/visibleText";
 import { Link, sessionPlace, workspacePlace } from "../../routes/router";
 import { ALWAYS_IN_WORKSPACE } from "../toolRules/queries";
 import { useWorkspaceName } from "../workspaces/names";
@@ -59,20 +60,20 @@ export function ApprovalCard({ approval, isGlobal }: ApprovalCardProps) {
         {isGlobal && <Asker id={approval.workspace_id} />}
         <span className="tag">asks</span>
         <strong id={titleId}>
-          <bdi>{approval.action}</bdi>
+          <bdi>{visibleText(approval.action)}</bdi>
         </strong>
         <span className="approval-when">
           <Ago at={approval.created_at} />, until {formatMoment(approval.expires_at)}
         </span>
       </p>
       <p className="message-text" dir="auto">
-        {approval.reason}
+        {visibleText(approval.reason)}
       </p>
       {approval.call && (
         <div className="approval-call">
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
           <pre className="message-code" tabIndex={0}>
-            {JSON.stringify(approval.call.arguments, null, 2)}
+            {visibleText(JSON.stringify(approval.call.arguments, null, 2))}
           </pre>
           <Link to={sessionPlace(approval.workspace_id, approval.call.session_id)}>
             Open the session, to see what led to it or to change the arguments
@@ -84,7 +85,7 @@ export function ApprovalCard({ approval, isGlobal }: ApprovalCardProps) {
           <summary>Context</summary>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
           <pre className="message-code" tabIndex={0}>
-            {JSON.stringify(approval.context, null, 2)}
+            {visibleText(JSON.stringify(approval.context, null, 2))}
           </pre>
         </details>
       )}

@@ -3,6 +3,7 @@ import type { Workspace } from "../../api/types";
 import { Button } from "../../components/Button";
 import { formatClock, formatDuration } from "../../components/format";
 import { Empty, ProblemPanel } from "../../components/States";
+import { visibleText } from "../../components/visibleText";
 import { CommandForm } from "./CommandForm";
 import { useRunLog } from "./context";
 import { Output } from "./Output";
@@ -115,8 +116,9 @@ function toneOf(end: RunEnd | undefined): string {
 }
 
 function commandText({ request }: Run): string {
-  if (request.command != null) return request.command;
-  return (request.argv ?? [])
-    .map((word) => (/^[\w./:=@%+-]+$/.test(word) ? word : JSON.stringify(word)))
-    .join(" ");
+  if (request.command != null) return visibleText(request.command);
+  const words = (request.argv ?? []).map((word) =>
+    /^[\w./:=@%+-]+$/.test(word) ? word : JSON.stringify(word),
+  );
+  return visibleText(words.join(" "));
 }

@@ -7,6 +7,7 @@ import { useDraft } from "../../components/draft";
 import { formatMoment } from "../../components/format";
 import { useNotify } from "../../components/Notices";
 import { ProblemPanel } from "../../components/States";
+import { visibleText } from "../../components/visibleText";
 import { ALWAYS_IN_WORKSPACE } from "../toolRules/queries";
 import { Preformatted } from "./CallRow";
 import { isOver, useDecideCall } from "./queries";
@@ -55,7 +56,7 @@ export function CallApproval({ session, approval }: CallApprovalProps) {
         </strong>
         <span className="approval-when">until {formatMoment(approval.expires_at)}</span>
       </p>
-      {approval.reason && <p>{approval.reason}</p>}
+      {approval.reason && <p>{visibleText(approval.reason)}</p>}
       {isEditing ? (
         <div className="field">
           <label htmlFor={editId}>Arguments, as JSON</label>

@@ -2,6 +2,7 @@
 import { useId, useState } from "react";
 import { formatBytes, formatDuration } from "../../components/format";
 import { Icon } from "../../components/Icon";
+import { visibleText } from "../../components/visibleText";
 import { isAsking, type ShownCall } from "./transcript";
 import { asText, between, gistOf, resultGist } from "./words";
 
@@ -28,7 +29,7 @@ export function CallRow({ call }: { call: ShownCall }) {
         onClick={() => setIsOpen(!isOpen)}
       >
         <Icon name="chevron" className="tree-chevron" />
-        <code className="call-tool">{call.tool}</code>
+        <code className="call-tool">{visibleText(call.tool)}</code>
         <span className="call-gist">{gistOf(shown)}</span>
         <span className="call-state">
           {word}
@@ -87,7 +88,7 @@ export function Preformatted({ text }: { text: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
     <pre className="message-code" tabIndex={0}>
-      {text}
+      {visibleText(text)}
     </pre>
   );
 }

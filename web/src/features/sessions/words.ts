@@ -1,5 +1,6 @@
 // Sessions in words.
 import type { RunLimits, Session, SessionStatus } from "../../api/types";
+import { visibleText } from "../../components/visibleText";
 
 export const SESSION_STATUSES: readonly SessionStatus[] = [
   "running",
@@ -121,7 +122,7 @@ export function asText(value: unknown): string {
 /** The arguments of a call in one line. */
 export function gistOf(value: unknown, maxChars = 120): string {
   const text = typeof value === "object" && value !== null ? fieldsGist(value) : asText(value);
-  const line = text.replace(/\s+/g, " ").trim();
+  const line = visibleText(text.replace(/\s+/g, " ").trim());
   const chars = Array.from(line);
   return chars.length <= maxChars ? line : `${chars.slice(0, maxChars - 1).join("")}…`;
 }

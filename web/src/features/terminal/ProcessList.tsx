@@ -3,6 +3,7 @@ import { Ago } from "../../components/Ago";
 import { Button } from "../../components/Button";
 import { formatBytes } from "../../components/format";
 import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
+import { visibleText } from "../../components/visibleText";
 import { useProcesses, useStopProcess } from "./queries";
 
 interface ProcessListProps {
@@ -42,7 +43,8 @@ export function ProcessList({ workspaceId, attachedTo, onAttach }: ProcessListPr
             {query.data.map((process) => (
               <tr key={`${process.id} ${process.started_at}`} data-state={process.state}>
                 <td>
-                  <span className="process-number">{process.id}</span> <code>{process.program}</code>
+                  <span className="process-number">{process.id}</span>{" "}
+                  <code>{visibleText(process.program)}</code>
                 </td>
                 <td>{stateWords(process)}</td>
                 <td>{formatBytes(process.output_bytes)}</td>
@@ -55,7 +57,7 @@ export function ProcessList({ workspaceId, attachedTo, onAttach }: ProcessListPr
                   ) : (
                     <Button
                       onClick={() => onAttach(process)}
-                      aria-label={`Attach to process ${process.id}, ${process.program}`}
+                      aria-label={`Attach to process ${process.id}, ${visibleText(process.program)}`}
                     >
                       Attach
                     </Button>
@@ -65,7 +67,7 @@ export function ProcessList({ workspaceId, attachedTo, onAttach }: ProcessListPr
                       icon="stop"
                       isBusy={stop.isPending && stop.variables.id === process.id}
                       onClick={() => stop.mutate(process)}
-                      aria-label={`Stop process ${process.id}, ${process.program}`}
+                      aria-label={`Stop process ${process.id}, ${visibleText(process.program)}`}
                     >
                       Stop
                     </Button>

@@ -118,7 +118,7 @@ impl Person {
 
     async fn workspace(&mut self) -> String {
         let name = format!("home-{}", self.number);
-        let run = json!({ "mode": "argv", "allow": ["sh"] });
+        let run = json!({ "mode": "argv", "allow_unrestrained": ["sh"] });
         let provider = json!({ "kind": "local", "run": run });
         let wish = CreateWorkspace::new(name.clone(), provider);
         let made = self.ask(async |client| client.create_workspace(&wish).await).await;

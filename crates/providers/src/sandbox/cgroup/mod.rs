@@ -21,7 +21,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use warren_model::BoxLimits;
 
 use self::hierarchy::{Controller, Group, Version};
-use crate::boxes::disk::deleted_bytes;
 
 /// How long to wait for killed processes to leave.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -192,14 +191,12 @@ impl BoxCgroup {
         }
     }
 
-    /// What files that were deleted but are still open in the box take of a device. Without a group nobody can tell.
-    pub(super) fn deleted_bytes(&self, device: u64) -> u64 {
-        let Some((_, _, folder)) = self.folders.first() else {
-            return 0;
-        };
-        let processes = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-        let processes = processes.lines().filter_map(|line| line.parse().ok());
-        deleted_bytes(processes.filter(|&process| process != std::process::id()), device)
+    /// The processes in it; absent where there is no group.
+    pub(super) fn processes(&self) -> Option<Vec<u32>> {
+        let (_, _, folder) = self.folders.first()?;
+        let listed = std::fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+        let processes = listed.lines().filter_map(|line| line.parse().ok());
+        Some(processes.filter(|&process| process != std::process::id()).collect())
     }
 
     fn kill_all(&self) {

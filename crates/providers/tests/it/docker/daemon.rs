@@ -15,6 +15,7 @@ use warren_model::{Capability, DockerConfig, ProviderConfig, PullPolicy, Ref, Wo
 use warren_providers::docker::DaemonTimeouts;
 use warren_providers::{DockerProvider, DockerSettings};
 use warren_workspace::shell::{self, RunResult, Shell};
+use warren_workspace::{AllowedRegistries, ListedRegistries};
 use warren_workspace::{Error, OpenRequest, Opened, Provider, Workspace};
 
 use crate::fixture::new_id;
@@ -125,7 +126,16 @@ pub(crate) fn containers_of(host: &str, workspace: WorkspaceId) -> Vec<String> {
 }
 
 pub(crate) fn provider_at(host: &str, base: &Path, patience: DaemonTimeouts) -> DockerProvider {
-    let settings = DockerSettings { host: Some(host.to_owned()), patience, ..DockerSettings::default() };
+    provider_with(base, DockerSettings { host: Some(host.to_owned()), patience, ..pulling_from_here() })
+}
+
+/// With a registry of the test's own, which is on this machine.
+pub(crate) fn pulling_from_here() -> DockerSettings {
+    let registries = AllowedRegistries::parse(["docker.io", "127.0.0.1:*"]).unwrap();
+    DockerSettings { pull_gate: Arc::new(ListedRegistries(registries)), ..DockerSettings::default() }
+}
+
+pub(crate) fn provider_with(base: &Path, settings: DockerSettings) -> DockerProvider {
     let planted: Environment = [("API_KEY", "planted")].into_iter().collect();
     DockerProvider::new(base, settings, planted, Arc::new(SystemClock), &OsEntropy).unwrap()
 }

@@ -218,14 +218,17 @@ async fn bad_configs_are_refused_with_the_field_before_anything_is_made() {
         (
             "relax.cap_add[0]",
             DockerConfig {
-                relax: DockerRelaxations { cap_add: vec!["SYS_ADMIN".into()], ..Default::default() },
+                relax: Box::new(DockerRelaxations {
+                    cap_add: vec!["SYS_ADMIN".into()],
+                    ..Default::default()
+                }),
                 ..config()
             },
         ),
         (
             "relax.user",
             DockerConfig {
-                relax: DockerRelaxations { user: Some("root".into()), ..Default::default() },
+                relax: Box::new(DockerRelaxations { user: Some("root".into()), ..Default::default() }),
                 ..config()
             },
         ),
@@ -274,7 +277,7 @@ async fn knobs_relax_what_they_name_and_are_told() {
         user: Some("7:8".into()),
         ..Default::default()
     };
-    let opened = docker.open_with(DockerConfig { relax, ..config() }).await.unwrap();
+    let opened = docker.open_with(DockerConfig { relax: Box::new(relax), ..config() }).await.unwrap();
     let seen =
         opened.run("id -u; id -g; echo x > /cache/file && cat /cache/file; echo mine > own && cat own").await;
     assert_eq!(text(&seen), "7\n8\nx\nmine");

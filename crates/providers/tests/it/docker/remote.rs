@@ -217,7 +217,7 @@ async fn files_in_a_volume_belong_to_whoever_the_config_names() {
     let opened = docker.open().await;
     opened.run("echo kept > file; chmod 666 file").await;
     let relax = DockerRelaxations { user: Some("4321:4321".into()), ..DockerRelaxations::default() };
-    let relaxed = ProviderConfig::Docker(DockerConfig { relax, ..config() });
+    let relaxed = ProviderConfig::Docker(DockerConfig { relax: Box::new(relax), ..config() });
     for (config, is_named) in [(&relaxed, true), (&opened.config, false)] {
         let again = docker.provider.resolve(opened.id, config, &opened.reference).await.unwrap();
         let seen =

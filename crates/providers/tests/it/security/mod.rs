@@ -21,6 +21,7 @@ mod probe;
 mod bad_input;
 mod calls;
 mod containers;
+mod disk;
 mod endings;
 mod files;
 mod git;

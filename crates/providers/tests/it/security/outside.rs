@@ -60,6 +60,16 @@ impl Mounted {
         Self(at.to_owned())
     }
 
+    /// A disk of so many megabytes at a folder that is made; `image` is the file that it is in.
+    pub(crate) fn disk(image: &Path, at: &Path, megabytes: u64) -> Self {
+        require_root("mounts a file system");
+        std::fs::create_dir_all(at).unwrap();
+        std::fs::File::create(image).unwrap().set_len(megabytes << 20).unwrap();
+        says(program("mkfs.ext4").args(["-q", "-m", "0"]).arg(image));
+        says(program("mount").args(["-o", "loop"]).arg(image).arg(at));
+        Self(at.to_owned())
+    }
+
     /// A folder by another name.
     pub(crate) fn again(folder: &Path, at: &Path) -> Self {
         require_root("mounts a folder in a second place");

@@ -1,26 +1,48 @@
-//! Well-known ways to make a harmless program start another one (sec/T02). Cheap to refuse, impossible to complete.
+//! Programs that start others, and variables that make any program do so (sec/T02, sec/T03). Neither list can be complete.
 
 /// Programs whose whole purpose is to start the program they are given.
 const LAUNCHERS: &[&str] = &[
     "busybox",
+    "bwrap",
+    "capsh",
+    "choom",
     "chroot",
+    "chrt",
     "command",
+    "dbus-run-session",
+    "direnv",
     "doas",
+    "entr",
     "env",
     "eval",
     "exec",
+    "fakeroot",
+    "firejail",
     "flock",
     "ionice",
+    "logsave",
+    "ltrace",
+    "newgrp",
     "nice",
     "nohup",
     "nsenter",
+    "numactl",
     "parallel",
+    "perf",
+    "pkexec",
+    "prlimit",
+    "proot",
+    "rlwrap",
+    "run-parts",
+    "runuser",
     "script",
+    "sem",
     "setarch",
     "setpriv",
     "setsid",
     "sg",
     "ssh-agent",
+    "sshpass",
     "start-stop-daemon",
     "stdbuf",
     "strace",
@@ -31,18 +53,259 @@ const LAUNCHERS: &[&str] = &[
     "time",
     "timeout",
     "toybox",
+    "uclampset",
+    "unbuffer",
     "unshare",
+    "valgrind",
     "watch",
     "xargs",
+    "xvfb-run",
 ];
 
-/// Shells, interpreters and build tools: what they are given is code.
-const RUN_ANY_CODE: &[&str] = &[
-    "ant", "ash", "bash", "bun", "bundle", "cargo", "cmake", "composer", "dash", "deno", "docker", "fish",
-    "gdb", "gem", "git", "go", "gradle", "java", "just", "ksh", "less", "lua", "make", "meson", "more",
-    "mvn", "ninja", "node", "npm", "npx", "perl", "php", "pip", "pip3", "pnpm", "podman", "python",
-    "python3", "Rscript", "ruby", "sh", "tox", "uv", "vi", "vim", "yarn", "zsh",
+/// Programs that start others when their arguments, their input or the files around them say so: shells, interpreters, build
+/// tools, editors, pagers, and many that look harmless (`sort --compress-program`, `tar --checkpoint-action`, `sed e`,
+/// `awk system()`, `rg --pre`, `git` in dozens of ways). Their options are not judged one by one: abbreviations, clusters,
+/// planted config and languages within an argument get past every table.
+const START_OTHERS: &[&str] = &[
+    "R",
+    "Rscript",
+    "ansible",
+    "ansible-playbook",
+    "ant",
+    "apt",
+    "apt-get",
+    "ash",
+    "at",
+    "autoconf",
+    "automake",
+    "autossh",
+    "awk",
+    "bash",
+    "batch",
+    "bazel",
+    "brew",
+    "bsdtar",
+    "buck2",
+    "bun",
+    "bundle",
+    "bunzip2",
+    "bzdiff",
+    "c++",
+    "cabal",
+    "cargo",
+    "cc",
+    "clang",
+    "clang++",
+    "clisp",
+    "cmake",
+    "composer",
+    "conda",
+    "convert",
+    "cpio",
+    "cpp",
+    "crontab",
+    "cscope",
+    "csh",
+    "curl",
+    "dash",
+    "dc",
+    "deno",
+    "diff3",
+    "dnf",
+    "docker",
+    "dotnet",
+    "dpkg",
+    "dvips",
+    "ed",
+    "elinks",
+    "elixir",
+    "emacs",
+    "erl",
+    "escript",
+    "eslint",
+    "ex",
+    "expect",
+    "fd",
+    "fdfind",
+    "find",
+    "fish",
+    "ftp",
+    "fzf",
+    "g++",
+    "gawk",
+    "gcc",
+    "gdb",
+    "gem",
+    "gh",
+    "ghc",
+    "git",
+    "git-lfs",
+    "gmake",
+    "gnuplot",
+    "go",
+    "gradle",
+    "groovy",
+    "gs",
+    "gsed",
+    "gtar",
+    "guile",
+    "gvim",
+    "helm",
+    "hg",
+    "iex",
+    "install",
+    "ip",
+    "ipython",
+    "ipython3",
+    "irb",
+    "java",
+    "javac",
+    "jest",
+    "jjs",
+    "journalctl",
+    "jrunscript",
+    "julia",
+    "jupyter",
+    "just",
+    "kotlin",
+    "ksh",
+    "kubectl",
+    "latex",
+    "ld",
+    "ldd",
+    "less",
+    "libtool",
+    "logrotate",
+    "lua",
+    "luajit",
+    "lynx",
+    "m4",
+    "magick",
+    "mail",
+    "mailx",
+    "make",
+    "man",
+    "mawk",
+    "meson",
+    "mix",
+    "mono",
+    "more",
+    "mosh",
+    "mount",
+    "msgexec",
+    "msgfilter",
+    "mutt",
+    "mvn",
+    "mypy",
+    "mysql",
+    "nano",
+    "nawk",
+    "nc",
+    "ncat",
+    "netcat",
+    "ninja",
+    "nix",
+    "nmap",
+    "node",
+    "nodejs",
+    "npm",
+    "npx",
+    "nvim",
+    "ocaml",
+    "octave",
+    "openssl",
+    "pdb",
+    "pdflatex",
+    "perl",
+    "php",
+    "pico",
+    "pip",
+    "pip3",
+    "pipenv",
+    "pipx",
+    "pnpm",
+    "podman",
+    "poetry",
+    "pre-commit",
+    "psql",
+    "pwsh",
+    "pypy3",
+    "pytest",
+    "python",
+    "python2",
+    "python3",
+    "racket",
+    "rake",
+    "rg",
+    "rpm",
+    "rsync",
+    "ruby",
+    "run-one",
+    "runghc",
+    "rustc",
+    "rustup",
+    "rview",
+    "rvim",
+    "sbcl",
+    "sbt",
+    "scala",
+    "scons",
+    "scp",
+    "screen",
+    "sdiff",
+    "sed",
+    "sftp",
+    "sh",
+    "snap",
+    "socat",
+    "sort",
+    "split",
+    "sqlite3",
+    "ssh",
+    "stack",
+    "svn",
+    "swift",
+    "systemctl",
+    "tar",
+    "tclsh",
+    "tcpdump",
+    "tcsh",
+    "telnet",
+    "terraform",
+    "tex",
+    "tmux",
+    "tox",
+    "ts-node",
+    "tsx",
+    "unzip",
+    "uv",
+    "uvx",
+    "vi",
+    "view",
+    "vim",
+    "vimdiff",
+    "vite",
+    "vitest",
+    "w3m",
+    "webpack",
+    "wget",
+    "wish",
+    "xdg-open",
+    "xelatex",
+    "yarn",
+    "yum",
+    "zdiff",
+    "zig",
+    "zip",
+    "zless",
+    "zmore",
+    "zsh",
 ];
+
+/// Names with a version behind them, such as `python3.12` or `gcc-12`, are the same programs.
+fn without_version(program: &str) -> &str {
+    program.trim_end_matches(|one: char| one.is_ascii_digit() || matches!(one, '.' | '-'))
+}
 
 /// Variables that make programs load or run something else, or decide which program a name means: no caller sets them.
 const RESERVED_VARIABLES: &[&str] = &[
@@ -86,6 +349,7 @@ const RESERVED_FOR_MODELS: &[&str] = &[
     "NODE_PATH",
     "PAGER",
     "PERL5LIB",
+    "POSIXLY_CORRECT",
     "PROMPT_COMMAND",
     "PYTHONINSPECT",
     "PYTHONPATH",
@@ -95,6 +359,8 @@ const RESERVED_FOR_MODELS: &[&str] = &[
     "TAPE",
     "TAR_OPTIONS",
     "VISUAL",
+    "XDG_CONFIG_DIRS",
+    "XDG_CONFIG_HOME",
     "ZDOTDIR",
 ];
 
@@ -102,8 +368,10 @@ pub(super) fn is_launcher(program: &str) -> bool {
     LAUNCHERS.contains(&program)
 }
 
-pub(super) fn runs_any_code(program: &str) -> bool {
-    RUN_ANY_CODE.contains(&program)
+/// Launchers too.
+pub(super) fn starts_others(program: &str) -> bool {
+    let is_known = |name: &str| START_OTHERS.contains(&name) || LAUNCHERS.contains(&name);
+    is_known(program) || is_known(without_version(program))
 }
 
 pub(super) fn is_reserved_variable(name: &str) -> bool {
@@ -113,166 +381,4 @@ pub(super) fn is_reserved_variable(name: &str) -> bool {
 
 pub(super) fn is_reserved_for_models(name: &str) -> bool {
     is_reserved_variable(name) || RESERVED_FOR_MODELS.contains(&name)
-}
-
-/// What is refused among the arguments of one program.
-struct Detours {
-    programs: &'static [&'static str],
-    /// Words refused as they stand, such as `-exec` of `find` or the sub-command `config` of `git`.
-    words: &'static [&'static str],
-    /// Long options, with or without `=value`, and any abbreviation of three letters or more.
-    long: &'static [&'static str],
-    /// Exact long options that an abbreviation check would hit by mistake.
-    harmless: &'static [&'static str],
-    /// Letters refused in any cluster of short options.
-    short: &'static str,
-    /// An option without which the program is refused: it turns the program's own detours off.
-    needs: Option<&'static str>,
-}
-
-const NONE: Detours = Detours { programs: &[], words: &[], long: &[], harmless: &[], short: "", needs: None };
-
-const DETOURS: &[Detours] = &[
-    Detours {
-        programs: &["find"],
-        words: &["-exec", "-execdir", "-ok", "-okdir", "-fprintf", "-fprint", "-fprint0", "-fls"],
-        ..NONE
-    },
-    Detours { programs: &["fd", "fdfind"], long: &["--exec", "--exec-batch"], short: "xX", ..NONE },
-    Detours { programs: &["rg"], long: &["--pre", "--pre-glob", "--hostname-bin"], ..NONE },
-    Detours {
-        programs: &["git"],
-        words: &[
-            "bisect",
-            "config",
-            "daemon",
-            "difftool",
-            "filter-branch",
-            "hook",
-            "instaweb",
-            "mergetool",
-            "p4",
-            "send-email",
-            "shell",
-            "submodule",
-            "svn",
-        ],
-        long: &[
-            "--config-env",
-            "--exec-path",
-            "--exec",
-            "--ext-diff",
-            "--extcmd",
-            "--open-files-in-pager",
-            "--output",
-            "--output-directory",
-            "--paginate",
-            "--receive-pack",
-            "--textconv",
-            "--upload-pack",
-            "--config",
-            "--template",
-        ],
-        // `git grep -O` and `git rebase -x`.
-        short: "Ox",
-        ..NONE
-    },
-    Detours {
-        programs: &["tar", "bsdtar", "gtar"],
-        long: &[
-            "--checkpoint-action",
-            "--to-command",
-            "--use-compress-program",
-            "--info-script",
-            "--new-volume-script",
-            "--rsh-command",
-            "--rmt-command",
-        ],
-        harmless: &["--checkpoint"],
-        short: "IF",
-        ..NONE
-    },
-    Detours { programs: &["sort"], long: &["--compress-program", "--output"], short: "o", ..NONE },
-    Detours { programs: &["split"], long: &["--filter"], ..NONE },
-    Detours { programs: &["sed", "gsed", "awk", "gawk", "mawk", "nawk"], needs: Some("--sandbox"), ..NONE },
-    Detours { programs: &["ssh", "scp", "sftp"], short: "oFSDJ", ..NONE },
-    Detours { programs: &["rsync"], long: &["--rsh", "--rsync-path"], short: "e", ..NONE },
-    Detours { programs: &["curl"], long: &["--config"], short: "K", ..NONE },
-    Detours { programs: &["wget"], long: &["--config", "--use-askpass", "--execute"], short: "e", ..NONE },
-    Detours { programs: &["zip"], long: &["--test", "--unzip-command"], short: "T", ..NONE },
-    Detours {
-        programs: &["man"],
-        long: &["--pager", "--html", "--config-file", "--preprocessor"],
-        short: "PHC",
-        ..NONE
-    },
-    Detours {
-        programs: &["go"],
-        words: &["-exec", "-toolexec", "-vettool"],
-        long: &["--exec", "--toolexec", "--vettool"],
-        ..NONE
-    },
-];
-
-/// The sentence for the first argument that would make `program` start something else.
-pub(super) fn detour(program: &str, arguments: &[String]) -> Option<String> {
-    let detours = DETOURS.iter().find(|one| one.programs.contains(&program))?;
-    if let Some(needed) = detours.needs
-        && !arguments.iter().any(|argument| argument == needed)
-    {
-        return Some(format!(
-            "`{program}` is only run with `{needed}`, since its own language can start programs"
-        ));
-    }
-    if program == "git" && sets_git_config(arguments) {
-        return Some("`git -c` is refused: a setting of git can start any program".to_owned());
-    }
-    let refused = arguments.iter().enumerate().find(|(index, argument)| {
-        // `tar xIf program archive`: the first word may be a cluster without its dash.
-        let is_bare_cluster = *index == 0 && matches!(program, "tar" | "bsdtar" | "gtar");
-        detours.refuses(argument, is_bare_cluster)
-    });
-    refused.map(|(_, argument)| {
-        format!(
-            "`{program} {}` is refused: this argument can start another program or write where it likes",
-            super::shown(argument)
-        )
-    })
-}
-
-/// `git -c key=value …` before the sub-command, and `git clone -c`; but not `git switch -c branch`.
-fn sets_git_config(arguments: &[String]) -> bool {
-    let mut words = arguments.iter().map(String::as_str);
-    while let Some(word) = words.next() {
-        match word {
-            "-C" => {
-                words.next();
-            }
-            "-c" => return true,
-            option if option.starts_with('-') => {}
-            "clone" => return words.any(|argument| argument.starts_with("-c")),
-            _ => return false,
-        }
-    }
-    false
-}
-
-impl Detours {
-    fn refuses(&self, argument: &str, is_bare_cluster: bool) -> bool {
-        let name = argument.split_once('=').map_or(argument, |(name, _)| name);
-        if self.words.contains(&name) || argument.starts_with("ext::") {
-            return true;
-        }
-        if let Some(letters) = name.strip_prefix("--") {
-            let is_abbreviation = |long: &&str| letters.len() >= 3 && long[2..].starts_with(letters);
-            return !self.harmless.contains(&name)
-                && self.long.iter().any(|long| name == *long || is_abbreviation(long));
-        }
-        let cluster = match argument.strip_prefix('-') {
-            Some(letters) => letters,
-            None if is_bare_cluster => argument,
-            None => return false,
-        };
-        cluster.chars().any(|letter| self.short.contains(letter))
-    }
 }

@@ -3,7 +3,12 @@ use proptest::prelude::*;
 use super::*;
 
 fn policy(mode: CommandMode, allow: &[&str]) -> RunPolicy {
-    RunPolicy { mode, allow: Some(allow.iter().map(|name| (*name).to_owned()).collect()) }
+    RunPolicy { mode, allow: Some(words(allow)), ..RunPolicy::default() }
+}
+
+/// With programs that an operator has let go of.
+fn unrestrained_policy(mode: CommandMode, allow: &[&str], unrestrained: &[&str]) -> RunPolicy {
+    RunPolicy { allow_unrestrained: words(unrestrained), ..policy(mode, allow) }
 }
 
 fn words(list: &[&str]) -> Vec<String> {
@@ -18,7 +23,7 @@ fn refusal(decision: Decision) -> CommandRefusal {
 }
 
 fn command(text: &str) -> Decision {
-    decide(&policy(CommandMode::Command, &["git", "ls"]), false, Request::Command(text))
+    decide(&unrestrained_policy(CommandMode::Command, &["ls"], &["git"]), false, Request::Command(text))
 }
 
 fn argv(allow: &[&str], list: &[&str]) -> Decision {
@@ -83,67 +88,74 @@ fn quotes_group_words_and_must_be_closed() {
     }
 }
 
+/// What a list of `git`, `sort`, `sed` … was passed by, though its options were judged one by one.
+const DETOURS: &[&[&str]] = &[
+    &["find", ".", "-exec", "id", ";"],
+    &["rg", "--pre=sh", "x"],
+    &["git", "status"],
+    &["git", "-c", "core.pager=id", "log"],
+    &["git", "grep", "--op=touch X", "hello"],
+    &["git", "ls-remote", "--u=touch X;", "."],
+    &["git", "clone", "-u", "touch X;", "repo", "c2"],
+    &["git", "clone", "-qu", "touch X;", "repo", "c2"],
+    &["git", "push", "--e=touch X"],
+    &["git", "remote-ext", "o", "touch X"],
+    &["git", "--git-dir=evil", "log"],
+    &["tar", "-cf", "x", "--checkpoint-action=exec=id"],
+    &["tar", "xIf", "id", "x"],
+    &["sort", "--co=PROG", "-S1k", "f"],
+    &["sort", "--ou=X"],
+    &["split", "--fi=touch X", "f"],
+    &["awk", "BEGIN{system(\"touch X\")}", "--sandbox"],
+    &["sed", "-e", "1e touch X", "--", "f", "--sandbox"],
+    &["sed", "-e", "1e touch X", "-l", "--sandbox"],
+    &["ssh", "-oProxyCommand=id", "x"],
+    &["curl", "-K", "x"],
+    &["zip", "-TT", "id", "x.zip", "x"],
+    &["man", "-P", "id", "ls"],
+    &["go", "test", "-exec", "id"],
+    &["make", "test"],
+    &["python3", "-c", "x"],
+    &["python3.12", "-c", "x"],
+    &["gcc-12", "-wrapper", "id"],
+];
+
 // W61, sec/T02
 #[test]
-fn well_known_detours_through_arguments_are_refused() {
-    let attacks: &[&[&str]] = &[
-        &["find", ".", "-exec", "id", ";"],
-        &["find", ".", "-execdir", "id"],
-        &["find", ".", "-fprintf", "x", "y"],
-        &["rg", "--pre", "sh", "x"],
-        &["rg", "--pre=sh", "x"],
-        &["git", "-c", "core.pager=id", "log"],
-        &["git", "-C", ".", "-c", "alias.x=!id", "x"],
-        &["git", "--no-pager", "-c", "a=b", "log"],
-        &["git", "--exec-path=.", "log"],
-        &["git", "config", "a.b", "c"],
-        &["git", "diff", "--no-index", "--output=elsewhere", "a", "b"],
-        &["sort", "-o", "elsewhere", "a"],
-        &["sort", "--output=elsewhere", "a"],
-        &["git", "grep", "-Oid", "x"],
-        &["git", "rebase", "--exec", "id"],
-        &["git", "rebase", "-x", "id"],
-        &["git", "clone", "-c", "core.fsmonitor=id", "x"],
-        &["git", "fetch", "ext::sh -c id"],
-        &["git", "ls-remote", "--upload-pack=id", "x"],
-        &["git", "submodule", "foreach", "id"],
-        &["tar", "-cf", "x", "--checkpoint-action=exec=id"],
-        &["tar", "--checkpoint-act=exec=id"],
-        &["tar", "-I", "id", "-xf", "x"],
-        &["tar", "xIf", "id", "x"],
-        &["tar", "--to-command=id", "-xf", "x"],
-        &["sort", "--compress-program=id"],
-        &["sort", "--compress-prog", "id"],
-        &["sed", "1e id"],
-        &["awk", "BEGIN{system(\"id\")}"],
-        &["ssh", "-o", "ProxyCommand=id", "x"],
-        &["ssh", "-oProxyCommand=id", "x"],
-        &["curl", "-K", "x"],
-        &["zip", "-TT", "id", "x.zip", "x"],
-        &["man", "-P", "id", "ls"],
-        &["go", "test", "-exec", "id"],
-        &["go", "test", "-exec=id"],
-        &["split", "--filter=id", "x"],
-    ];
-    for attack in attacks {
-        let decision = argv(&[attack[0]], attack);
-        assert_eq!(refusal(decision).kind, RefusalKind::Argument, "{attack:?}");
+fn programs_that_can_start_others_are_not_run_without_a_box_whatever_their_arguments() {
+    for attack in DETOURS {
+        let program = attack[0];
+        for mode in [CommandMode::Argv, CommandMode::Command] {
+            let listed = policy(mode, &["ls", program]);
+            let refused = refusal(decide(&listed, false, Request::Argv(&words(attack))));
+            assert_eq!(refused.kind, RefusalKind::Launcher, "{attack:?}");
+            assert!(refused.sentence.contains("run.allow_unrestrained"), "{}", refused.sentence);
+            assert!(refused.allowed.ends_with("with one of these programs: ls"), "{}", refused.allowed);
+            let problem = check_new(&listed, false).unwrap_err();
+            assert!(
+                problem.starts_with("run.allow[1]: ") && problem.contains("run.allow_unrestrained"),
+                "{problem}"
+            );
+        }
+        // The controls: in a box, where the box holds it; and where an operator has said so.
+        let boxed = policy(CommandMode::Argv, &[program]);
+        assert_eq!(
+            decide(&boxed, true, Request::Argv(&words(attack))),
+            Decision::Argv(words(attack)),
+            "{attack:?}"
+        );
+        assert_eq!(check_new(&boxed, true), Ok(()));
+        let named = unrestrained_policy(CommandMode::Argv, &["ls"], &[program]);
+        assert_eq!(decide(&named, false, Request::Argv(&words(attack))), Decision::Argv(words(attack)));
+        assert_eq!(check_new(&named, false), Ok(()));
     }
-    // The control: the same programs without the detour are allowed.
-    let harmless: &[&[&str]] = &[
-        &["find", ".", "-name", "*.rs"],
-        &["rg", "--pretty", "x"],
-        &["git", "log", "--oneline"],
-        &["git", "switch", "-c", "branch"],
-        &["tar", "-xzf", "x"],
-        &["tar", "--checkpoint", "-xf", "x"],
-        &["sort", "-u", "x"],
-        &["sed", "--sandbox", "-n", "1p"],
-        &["go", "vet"],
-    ];
-    for fine in harmless {
+    // What starts nothing is run as it is listed.
+    for fine in [&["ls", "-l"][..], &["cat", "a"], &["grep", "-r", "x"], &["wc", "-l"], &["jq", "."]] {
         assert_eq!(argv(&[fine[0]], fine), Decision::Argv(words(fine)), "{fine:?}");
+        assert_eq!(check_new(&policy(CommandMode::Argv, &[fine[0]]), false), Ok(()));
     }
+    // A policy that was written before is still read.
+    assert_eq!(check(&policy(CommandMode::Argv, &["git"]), false), Ok(()));
 }
 
 // W61, sec/T02
@@ -158,10 +170,29 @@ fn programs_that_start_other_programs_are_refused_even_when_listed() {
 
 // sec/T02
 #[test]
-fn programs_that_run_any_code_are_allowed_when_listed_and_named_as_such() {
-    let listed = policy(CommandMode::Argv, &["ls", "make", "python3"]);
+fn whoever_lists_a_program_that_can_start_others_is_told_what_that_means() {
+    let listed = unrestrained_policy(CommandMode::Argv, &["ls", "make"], &["python3", "make"]);
     assert_eq!(unrestrained(&listed), ["make", "python3"]);
-    assert_eq!(argv(&["make"], &["make", "test"]), Decision::Argv(words(&["make", "test"])));
+    let told = warning(&listed, false).unwrap();
+    assert!(told.contains("`make`, `python3`") && told.contains("no box"), "{told}");
+    assert!(warning(&listed, true).unwrap().contains("the box is what holds them"));
+    assert_eq!(warning(&policy(CommandMode::Argv, &["ls", "cat"]), false), None);
+    for bad in ["./git", "a b", ""] {
+        let problem = check(&unrestrained_policy(CommandMode::Argv, &[], &["sh", bad]), false).unwrap_err();
+        assert!(problem.starts_with("run.allow_unrestrained[1]: "), "{problem}");
+    }
+}
+
+// W61
+#[test]
+fn programs_are_run_by_the_second_list_alone_and_by_their_bare_names() {
+    let only = RunPolicy { allow_unrestrained: words(&["sh"]), ..RunPolicy::default() };
+    let run = |list: &[&str]| decide(&only, false, Request::Argv(&words(list)));
+    assert_eq!(run(&["sh", "-c", "x"]), Decision::Argv(words(&["sh", "-c", "x"])));
+    for other in ["ls", "/bin/sh", "./sh", "SH"] {
+        assert!(matches!(run(&[other]), Decision::Refused(_)), "{other}");
+    }
+    assert!(refusal(run(&["ls"])).allowed.ends_with("one of these programs: sh"));
 }
 
 // sec/T03
@@ -182,6 +213,8 @@ fn variables_that_change_what_programs_do_are_refused() {
         "DYLD_INSERT_LIBRARIES",
         "BASH_FUNC_ls%%",
         "WARREN_TOKEN",
+        "XDG_CONFIG_HOME",
+        "POSIXLY_CORRECT",
         "",
         "A=B",
         "1A",
@@ -221,31 +254,31 @@ fn a_denied_command_is_refused_wherever_it_stands_in_a_chain() {
 #[test]
 fn only_the_exact_bare_name_is_the_program() {
     let spellings = [
-        "./git",
-        "/ws/bin/git",
-        "/usr/bin/git",
-        "../git",
-        "bin/git",
-        "GIT",
-        "Git",
-        "git ",
-        " git",
-        "git\t",
-        "git\n",
-        "gi",
-        "gitk",
-        "git.exe",
-        "\u{ff47}it",
-        "-git",
+        "./stat",
+        "/ws/bin/stat",
+        "/usr/bin/stat",
+        "../stat",
+        "bin/stat",
+        "STAT",
+        "Stat",
+        "stat ",
+        " stat",
+        "stat\t",
+        "stat\n",
+        "sta",
+        "statk",
+        "stat.exe",
+        "\u{ff53}tat",
+        "-stat",
     ];
     for spelling in spellings {
-        let refused = refusal(argv(&["git"], &[spelling, "status"]));
+        let refused = refusal(argv(&["stat"], &[spelling, "status"]));
         let is_path = spelling.contains('/');
         let kind = if is_path { RefusalKind::ProgramPath } else { RefusalKind::ProgramNotAllowed };
         assert_eq!(refused.kind, kind, "{spelling:?}");
     }
     // The control: the name itself.
-    assert_eq!(argv(&["git"], &["git", "status"]), Decision::Argv(words(&["git", "status"])));
+    assert_eq!(argv(&["stat"], &["stat", "x"]), Decision::Argv(words(&["stat", "x"])));
 }
 
 // sec/T09
@@ -297,7 +330,7 @@ fn argv_mode_takes_no_command_line_and_argv_words_may_hold_any_text() {
 // W61
 #[test]
 fn a_shell_is_given_only_within_a_box() {
-    let full = RunPolicy { mode: CommandMode::Full, allow: None };
+    let full = RunPolicy { mode: CommandMode::Full, ..RunPolicy::default() };
     let text = "ls | wc -l; echo $HOME";
     assert_eq!(decide(&full, true, Request::Command(text)), Decision::Script(text.to_owned()));
     assert_eq!(refusal(decide(&full, false, Request::Command(text))).kind, RefusalKind::Mode);
@@ -315,16 +348,16 @@ fn an_allowlist_of_anything_but_names_is_refused_when_it_is_configured() {
         let problem = check(&policy(CommandMode::Argv, &["ls", bad]), false).unwrap_err();
         assert!(problem.starts_with("run.allow[1]: "), "{bad:?}: {problem}");
     }
-    assert_eq!(check(&policy(CommandMode::Command, &["g++", "python3.12", "clang-format"]), false), Ok(()));
+    assert_eq!(check(&policy(CommandMode::Command, &["g++", "python3.12", "clang-format"]), true), Ok(()));
 }
 
 // W62
 #[test]
 fn a_refusal_says_what_was_refused_and_what_is_allowed() {
-    let refused = refusal(argv(&["git", "ls"], &["curl", "x"]));
+    let refused = refusal(argv(&["cat", "ls"], &["curl", "x"]));
     assert_eq!(refused.sentence, "`curl` is not on the allowlist");
-    assert_eq!(refused.allowed, "`argv` with one of these programs: git, ls");
-    let long = refusal(argv(&["git"], &[&format!("\u{1b}[2J{}", "x".repeat(500))]));
+    assert_eq!(refused.allowed, "`argv` with one of these programs: cat, ls");
+    let long = refusal(argv(&["cat"], &[&format!("\u{1b}[2J{}", "x".repeat(500))]));
     assert!(long.sentence.len() < 300 && !long.sentence.contains('\u{1b}'), "{}", long.sentence);
 }
 

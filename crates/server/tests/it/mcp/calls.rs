@@ -14,7 +14,9 @@ use crate::processes::events_of;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn workspace(warren: &Warren) -> WorkspaceId {
-    warren.workspace(json!({ "kind": "local", "run": { "mode": "argv", "allow": ["sh"] } })).await
+    warren
+        .workspace(json!({ "kind": "local", "run": { "mode": "argv", "allow_unrestrained": ["sh"] } }))
+        .await
 }
 
 /// A command that says which process it is, and then stays.

@@ -76,7 +76,9 @@ async fn a_refusal_is_an_answer_that_says_what_is_allowed_and_is_recorded() {
 #[tokio::test]
 async fn secrets_reach_commands_and_are_masked_in_answers() {
     let warren = Warren::start().await;
-    let id = warren.workspace(json!({ "kind": "local", "run": { "mode": "argv", "allow": ["sh"] } })).await;
+    let id = warren
+        .workspace(json!({ "kind": "local", "run": { "mode": "argv", "allow_unrestrained": ["sh"] } }))
+        .await;
     let secret = warren.call("PUT", "/api/v1/secrets/API_KEY").token(&warren.token);
     assert_eq!(secret.json(&json!({ "value": "hunter2-hunter2" })).send().await.status, 201);
     let client = connect(&warren, &of_workspace(id)).await;

@@ -320,7 +320,7 @@ async fn workspaces_with_the_same_config_are_opened_apart() {
 #[tokio::test(start_paused = true)]
 async fn a_wrong_config_is_refused_before_it_is_declared() {
     let registry = local_registry();
-    let run = RunPolicy { mode: warren_model::CommandMode::Full, allow: None };
+    let run = RunPolicy { mode: warren_model::CommandMode::Full, ..Default::default() };
     let full = local(LocalConfig { run, ..LocalConfig::default() });
     assert_eq!(registry.check(&full, CapabilitySet::EMPTY).unwrap_err().code(), ErrorCode::InvalidConfig);
     let memory = ProviderConfig::Memory(MemoryConfig::default());

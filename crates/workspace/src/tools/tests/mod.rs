@@ -47,7 +47,7 @@ fn a_call_tells_the_program_it_will_run_and_no_more() {
     let (mut context, _) = context(&["ls"]);
     let call = ToolCall::check(&context, "workspace_run", json!({"argv": ["ls", "-l"]})).unwrap();
     assert_eq!(call.intent(), ToolIntent::RunCommand { program: "ls" });
-    context.policy = warren_model::RunPolicy { mode: CommandMode::Full, allow: None };
+    context.policy = warren_model::RunPolicy { mode: CommandMode::Full, ..Default::default() };
     context.is_boxed = true;
     let call = ToolCall::check(&context, "workspace_run_background", json!({"command": "$TOKEN x"})).unwrap();
     assert_eq!(call.intent(), ToolIntent::StartProcess { program: "/bin/sh" });
@@ -282,14 +282,14 @@ async fn background_processes_are_started_read_and_killed() {
 #[tokio::test]
 async fn a_refusal_is_an_answer_a_model_can_use_and_is_audited_and_nothing_runs() {
     let fake = Fake::default();
-    let (context, audit) = context(&["git", "ls"]);
+    let (context, audit) = context(&["cat", "ls"]);
     for tool in ["workspace_run", "workspace_run_background"] {
         let error = call(&fake, &context, tool, json!({"argv": ["curl", "x"]})).await.unwrap_err();
         let expected = json!({"error": {
             "code": "command_refused",
-            "message": "`curl` is not on the allowlist; allowed: `argv` with one of these programs: git, ls",
+            "message": "`curl` is not on the allowlist; allowed: `argv` with one of these programs: cat, ls",
             "refused": "`curl` is not on the allowlist",
-            "allowed": "`argv` with one of these programs: git, ls",
+            "allowed": "`argv` with one of these programs: cat, ls",
         }});
         assert_eq!(error.answer(), expected);
     }
@@ -325,7 +325,7 @@ async fn oversized_commands_are_invalid_rather_than_refused() {
 async fn a_shell_reads_the_command_only_where_the_policy_gives_one() {
     let fake = Fake::default();
     let (mut context, _) = context(&[]);
-    context.policy = warren_model::RunPolicy { mode: CommandMode::Full, allow: None };
+    context.policy = warren_model::RunPolicy { mode: CommandMode::Full, ..Default::default() };
     let arguments = json!({"command": "ls | wc -l"});
     call(&fake, &context, "workspace_run", arguments.clone()).await.unwrap_err();
     context.is_boxed = true;
