@@ -12,7 +12,6 @@
 //! A caller's future may be dropped at any point: while it waits for a place in the queue or for a reader nothing has
 //! begun, and what has begun runs on a thread of its own to its end.
 
-mod checkpoints;
 mod connection;
 mod error;
 mod file;
@@ -29,7 +28,6 @@ use tokio::sync::{oneshot, watch};
 use warren_store::{Error, ReadWork, Store, StoreHealth, WriteWork};
 
 use crate::migrations::schema_version;
-use checkpoints::Checkpoints;
 use readers::Readers;
 use reserve::Reserve;
 use writer::{Job, Jobs, Writer};
@@ -90,11 +88,8 @@ impl SqliteStore {
         let (newest_sender, newest) = watch::channel(opened.newest_event);
         let (jobs, queues) = writer::queues(options.max_queued_writes.max(1));
         let (ended_sender, writer_ended) = watch::channel(false);
-        let checkpoints = Checkpoints::start(file::open_for_checkpoints(&path, options)?);
         let reserve = Reserve::new(&path, options.reserve_bytes);
-        let max_group = options.max_group;
-        let writer =
-            Writer::new(opened.connection, queues, newest_sender, max_group, checkpoints, reserve);
+        let writer = Writer::new(opened.connection, queues, newest_sender, options.max_group, reserve);
         std::thread::Builder::new()
             .name("warren-sqlite-writer".into())
             .spawn(move || {

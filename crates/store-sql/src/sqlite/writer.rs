@@ -17,7 +17,6 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
 use warren_store::{Error, WriteWork};
 
-use super::checkpoints::Checkpoints;
 use super::connection::SqliteConnection;
 use super::error::{ends_trust, translate};
 use super::reserve::Reserve;
@@ -155,7 +154,6 @@ pub(super) struct Writer {
     /// Set once the disk has failed.
     refusal: Option<Error>,
     last: LastGroup,
-    checkpoints: Checkpoints,
     reserve: Reserve,
 }
 
@@ -208,7 +206,6 @@ impl Writer {
         queues: Queues,
         newest: watch::Sender<u64>,
         max_group: usize,
-        checkpoints: Checkpoints,
         reserve: Reserve,
     ) -> Self {
         Self {
@@ -219,7 +216,6 @@ impl Writer {
             commit: |connection| run(connection, "COMMIT"),
             refusal: None,
             last: LastGroup::default(),
-            checkpoints,
             reserve,
         }
     }
@@ -232,7 +228,6 @@ impl Writer {
                 None => self.serve_group(first),
             }
         }
-        drop(self.checkpoints);
         // Best effort: without it the next start reads the log instead.
         let _ = self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
     }
@@ -368,7 +363,6 @@ impl Writer {
                     self.newest.send_replace(newest);
                 }
                 group.succeed();
-                self.checkpoints.after_commit(&self.connection);
             }
             Err(error) => {
                 self.note(&error);
@@ -478,8 +472,7 @@ mod tests {
         let (jobs, queues) = queues(64);
         let (newest_sender, newest) = watch::channel(0);
         let reserve = Reserve::new(path, 0);
-        let mut writer =
-            Writer::new(opened.connection, queues, newest_sender, 256, Checkpoints::none(), reserve);
+        let mut writer = Writer::new(opened.connection, queues, newest_sender, 256, reserve);
         writer.commit = commit;
         Bed { writer: Some(writer), jobs: Some(jobs), newest }
     }
