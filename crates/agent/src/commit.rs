@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
+use warren_fleet::left_for_org;
 use warren_model::event::SessionChanged;
 use warren_model::session::{
     DeltaMark, Phase, QueuedState, Session, SessionMessage, Step, StepPhase, StreamEntry, StreamItem,
@@ -228,26 +229,28 @@ pub(crate) fn load(tx: &mut dyn WriteTx, session: Session) -> Result<OpenSession
     Ok(OpenSession { session, step, queue })
 }
 
-/// What the workspace may still spend this month.
+/// What the workspace may still spend this month, and its org with it.
 fn workspace_left(
     tx: &mut dyn WriteTx,
     workspace: Option<&Workspace>,
     session: &Session,
     now: Timestamp,
 ) -> Result<Option<u64>, Error> {
-    let limit = workspace.and_then(|row| row.spec.monthly_budget_micros);
-    if limit.is_none() {
-        return Ok(None);
-    }
-    let spent = tx.spent(session.workspace_id, &Month::of(now).to_string())?;
     // What this session has set aside this month is part of it, and is its own to use.
     let is_of_month = session.reserved_at.is_none_or(|at| Month::of(at) == Month::of(now));
-    let spent = spent.saturating_sub(if is_of_month { session.reserved_micros } else { 0 });
-    Ok(match standing(limit, spent) {
+    let own = if is_of_month { session.reserved_micros } else { 0 };
+    let of_org = left_for_org(tx, session.org_id, own, now)?;
+    let limit = workspace.and_then(|row| row.spec.monthly_budget_micros);
+    if limit.is_none() {
+        return Ok(of_org);
+    }
+    let spent = tx.spent(session.workspace_id, &Month::of(now).to_string())?;
+    let of_workspace = match standing(limit, spent.saturating_sub(own)) {
         Standing::Unlimited => None,
         Standing::Within { left_micros } => Some(left_micros),
         Standing::Exhausted => Some(0),
-    })
+    };
+    Ok([of_org, of_workspace].into_iter().flatten().min())
 }
 
 /// An answer is told which entries of the stream held its last pieces: they get their numbers here.

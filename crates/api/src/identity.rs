@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{OrgMembership, SignedInUser};
+
 /// What a token is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -32,6 +34,9 @@ pub enum PrincipalKind {
 pub struct Principal {
     pub kind: PrincipalKind,
     pub id: String,
+    /// What a person is called, where the answer looks it up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// A token as it may be shown: never the secret.
@@ -139,8 +144,17 @@ pub struct UseSignInLink {
 pub struct SignIn {
     pub principal: Principal,
     pub token_kind: TokenKind,
+    /// What the caller may do: of a person, what their role in the org lets them.
     pub scopes: Vec<String>,
     pub expires_at: Option<String>,
+    /// Absent for those who are no person.
+    pub user: Option<SignedInUser>,
+    /// The org in which the caller works now.
+    pub org: OrgMembership,
+    /// Whether they run this Warren.
+    pub is_admin: bool,
+    /// Where else they may work; for who runs this Warren, everywhere. The first hundred.
+    pub orgs: Vec<OrgMembership>,
 }
 
 /// A new sign-in link. It works once, within ten minutes.

@@ -20,6 +20,7 @@ mod image_logins;
 mod info;
 mod memory;
 mod models;
+mod people;
 mod problem;
 mod processes;
 mod providers;
@@ -66,6 +67,12 @@ pub use info::{
 };
 pub use memory::{FoundMemories, Memory, MemoryPage, MemoryScope, Remember};
 pub use models::{KnownModels, ModelProvider};
+pub use people::{
+    CreateInvitation, CreateOrg, CreateUser, CreatedInvitation, Invitation, InvitationPage,
+    InvitationPreview, InvitationState, Org, OrgMembership, OrgPage, OrgQuotas, OrgRole, OrgUsage, PatchOrg,
+    PatchUser, RemovedUser, ShowInvitation, SignInProvider, SignInWays, SignedInUser, SwitchOrg,
+    UseInvitation, User, UserPage,
+};
 pub use problem::Problem;
 pub use processes::{
     Process, ProcessFrame, ProcessInput, ProcessList, ProcessOutput, ProcessState, PtySize, SignalName,

@@ -47,10 +47,11 @@ impl Audit {
         Self { context, refusals: Arc::default() }
     }
 
-    /// Operators read the log, in the order in which it was written.
+    /// Operators read the log of their org, in the order in which it was written.
     #[tracing::instrument(name = "fleet.audit.list", skip_all)]
     pub async fn list(&self, who: &Identity, mut query: AuditQuery) -> Result<Page<AuditEntry, u64>, Error> {
-        who.may_in_own_org(Action::Operate)?;
+        who.may_in_own_org(Action::OperateOrg)?;
+        query.org_id = who.visible_org().or(query.org_id);
         query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
         Ok(self
             .context
@@ -60,7 +61,7 @@ impl Audit {
     /// The end of the log, to be noted elsewhere.
     #[tracing::instrument(name = "fleet.audit.head", skip_all)]
     pub async fn head(&self, who: &Identity) -> Result<AuditHead, Error> {
-        who.may_in_own_org(Action::Operate)?;
+        who.may_in_own_org(Action::OperateWarren)?;
         self.context.store().read(|tx| tx.audit_head().map_err(Error::from)).await
     }
 

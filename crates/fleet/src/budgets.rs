@@ -4,10 +4,11 @@ use warren_model::event::{WorkspaceBudgetExhausted, WorkspaceSpecChanged};
 use warren_model::{AuditAction, AuditDetails, ErrorCode, Principal, Timestamp, Workspace, WorkspaceId};
 use warren_rules::access::budget::{Month, Standing, standing};
 use warren_service::{Action, Actor, Context, Error, Identity};
-use warren_store::SpendingReads;
+use warren_store::{OrgReads, SpendingReads};
 
 use crate::access::WorkspaceAccess;
 use crate::lifecycle::event_of;
+use crate::orgs::left_for_org;
 use crate::workspaces::live_row;
 
 /// How a workspace stands in a month.
@@ -100,9 +101,6 @@ impl Budgets {
 
     /// Lets work begin only while there is budget left for it.
     pub async fn check(&self, row: &Workspace) -> Result<(), Error> {
-        if row.spec.monthly_budget_micros.is_none() {
-            return Ok(());
-        }
         let (row, now) = (row.clone(), self.context.now());
         self.context.store().read_few(move |tx| require_budget(tx, &row, now)).await
     }
@@ -119,10 +117,14 @@ impl Budgets {
 
 /// As [`Budgets::check`], for those who accept work in a transaction of their own.
 pub fn require_budget(
-    tx: &mut (impl SpendingReads + ?Sized),
+    tx: &mut (impl SpendingReads + OrgReads + ?Sized),
     row: &Workspace,
     now: Timestamp,
 ) -> Result<(), Error> {
+    if left_for_org(tx, row.org_id, 0, now)? == Some(0) {
+        let detail = "the org has spent its quota for this month; who runs this Warren may raise it";
+        return Err(Error::with_detail(ErrorCode::BudgetExhausted, detail));
+    }
     let limit = row.spec.monthly_budget_micros;
     if limit.is_none() {
         return Ok(());

@@ -28,9 +28,9 @@ use crate::runtimes::Probes;
 use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
 use crate::sweeps::SweepParts;
 use crate::{
-    Audit, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Journal, KeyRotation, Lifecycle,
-    Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets, Sweeps, Templates, Throttle, Tokens,
-    ToolRefusals, Uploads, Workspaces,
+    Audit, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations, Journal, KeyRotation,
+    Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets, Sweeps, Templates, Throttle,
+    Tokens, ToolRefusals, Uploads, Users, Workspaces,
 };
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
@@ -69,9 +69,11 @@ pub struct Services {
     pub event_log: EventLog,
     pub image_logins: ImageLogins,
     pub imports: Imports,
+    pub invitations: Invitations,
     pub journal: Journal,
     pub key_rotation: KeyRotation,
     pub lifecycle: Lifecycle,
+    pub orgs: Orgs,
     pub positions: Positions,
     pub residents: Residents,
     pub runtimes: Runtimes,
@@ -82,6 +84,7 @@ pub struct Services {
     pub tokens: Tokens,
     pub tool_refusals: ToolRefusals,
     pub uploads: Uploads,
+    pub users: Users,
     pub workspaces: Workspaces,
     replicas: Replicas,
     reconciler: Reconciler,
@@ -156,6 +159,9 @@ impl Fleet {
             budgets: Budgets::new(context.clone(), access.clone()),
             bundles: Bundles::new(context.clone(), access.clone(), imports.clone()),
             image_logins: ImageLogins::new(context.clone(), sealer.clone()),
+            invitations: Invitations::new(context.clone()),
+            orgs: Orgs::new(context.clone()),
+            users: Users::new(context.clone(), tokens.clone()),
             key_rotation: KeyRotation::new(context.clone(), sealer.clone()),
             lifecycle: Lifecycle::new(
                 context.clone(),

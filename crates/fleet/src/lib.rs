@@ -7,6 +7,7 @@
 //! | [`Runtimes`] | register, heartbeat |
 //! | [`Residents`] | the agents that Warren itself runs in boxes |
 //! | [`Tokens`], [`Throttle`] | identify, mint, revoke, sign in and out; how fast callers may ask |
+//! | [`Users`], [`Orgs`], [`Invitations`] | who is where, what they may there, and how they come in and leave |
 //! | [`Secrets`], [`KeyRotation`] | set, list, remove, hand to commands; a new key for all |
 //! | [`ImageLogins`] | who Warren is to registries of images |
 //! | [`Templates`], [`Positions`] | stored templates; where people put workspaces on their map |
@@ -29,9 +30,11 @@ mod config;
 mod event_log;
 mod fleet;
 mod image_logins;
+mod invitations;
 mod journal;
 mod lifecycle;
 mod losses;
+mod orgs;
 mod reconciler;
 mod refs;
 mod replicas;
@@ -43,6 +46,7 @@ mod templates;
 mod tokens;
 mod tool_refusals;
 mod uploads;
+mod users;
 mod workspaces;
 
 pub use audit::Audit;
@@ -51,9 +55,11 @@ pub use config::Config;
 pub use event_log::{EventLog, EventLogBounds};
 pub use fleet::{Fleet, Parts, Services};
 pub use image_logins::{ImageLogin, ImageLogins};
+pub use invitations::{InvitationPreview, Invitations, Invite};
 pub use journal::{Journal, Use};
 pub use lifecycle::Lifecycle;
 pub use losses::StoredLosses;
+pub use orgs::{ChangeOrg, OrgUsage, OrgView, Orgs, left_for_org, require_session_room};
 pub use refs::StoredRefs;
 pub use replicas::Replica;
 pub use residents::{Residents, RunnerGateway};
@@ -67,6 +73,7 @@ pub use templates::{
 pub use tokens::{Made, MadeThing, MintToken, Minted, Throttle, Tokens, TooFast, count_kinds};
 pub use tool_refusals::ToolRefusals;
 pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing, Uploads};
+pub use users::{AddUser, ChangeUser, Departure, NewPeople, OrgPerson, ProviderPerson, Users};
 pub use warren_rules::lifecycle::sweeps::Retention;
 pub use warren_rules::lifecycle::vitals::Expectations;
 pub use warren_store::{AuditQuery, WorkspaceQuery};

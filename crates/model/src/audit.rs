@@ -60,6 +60,22 @@ audit_words! {
         TokenRevoked = "token.revoked",
         SignedIn = "session.started",
         SignedOut = "session.ended",
+        /// A person was taken into an org: by an operator, an invitation or a sign-in provider.
+        UserJoined = "user.joined",
+        /// A person's name, role or rights were changed.
+        UserChanged = "user.changed",
+        /// A person left an org, or was taken out of it.
+        UserLeft = "user.left",
+        /// A person may not come in any more, in any org.
+        UserRemoved = "user.removed",
+        /// Somebody made a sign-in link for a person.
+        SignInLinkMade = "user.link_made",
+        InvitationCreated = "invitation.created",
+        InvitationRevoked = "invitation.revoked",
+        InvitationUsed = "invitation.used",
+        OrgCreated = "org.created",
+        OrgChanged = "org.changed",
+        OrgRemoved = "org.removed",
         SecretSet = "secret.set",
         SecretRemoved = "secret.removed",
         SecretKeyRotated = "secret.key_rotated",
@@ -108,6 +124,9 @@ audit_words! {
         ToolRule = "tool_rule",
         /// By name.
         Template = "template",
+        User = "user",
+        Invitation = "invitation",
+        Org = "org",
     }
 }
 

@@ -109,6 +109,22 @@ error_codes! {
     StepNotFound = "step_not_found", 404, "The session has no such step.", "List its steps with `warren session steps NAME`.";
     SessionMessageNotFound = "session_message_not_found", 404, "The session has no such message.", "See which messages wait with `warren session show NAME`.";
     BlankMessage = "blank_message", 422, "The message has no text.", "Write something: `warren session send NAME TEXT`.";
+    // People and orgs
+    UserNotFound = "user_not_found", 404, "There is no such person in this org.", "List people with `warren user ls`, or GET /api/v1/users.";
+    OrgNotFound = "org_not_found", 404, "There is no such org, or you are not in it.", "List yours with `warren org ls`, or GET /api/v1/orgs.";
+    NameTaken = "name_taken", 409, "Somebody has this name, or one that looks like it.", "Choose a name that nobody takes for somebody else's; `detail` names who has it, if you may see them.";
+    AlreadyMember = "already_member", 409, "This person is in the org already.", "Change what they may do with `warren user role NAME ROLE`.";
+    LastOperator = "last_operator", 409, "This is the org's last operator: nobody would be left to run it.", "Make somebody else operator first: `warren user role NAME operator`.";
+    LastAdmin = "last_admin", 409, "This is the last person who runs this Warren.", "Make somebody else admin first: PATCH /api/v1/users/{user} with `is_admin`.";
+    InvitationNotFound = "invitation_not_found", 404, "There is no such invitation.", "Ask whoever invited you for a new link; operators list invitations with `warren user invitations`.";
+    InvitationUsed = "invitation_used", 410, "The invitation was used already.", "Sign in as you did before, or ask whoever invited you for a new link.";
+    InvitationExpired = "invitation_expired", 410, "The invitation has expired.", "Ask whoever invited you for a new link.";
+    InvitationRevoked = "invitation_revoked", 410, "The invitation was taken back.", "Ask whoever invited you.";
+    InvitationForAnother = "invitation_for_another", 403, "The invitation is for another person's address.", "Sign in with your organisation's sign-in, by the address that the invitation was made for, or ask for one of your own.";
+    NotInvited = "not_invited", 403, "Nobody invited you to this Warren.", "Ask an operator for an invitation, and open its link before you sign in.";
+    QuotaExceeded = "quota_exceeded", 409, "The org has as much of this as it may have.", "Remove something, or ask who runs this Warren to raise the org's quota: `warren org set ORG`.";
+    OrgNotEmpty = "org_not_empty", 409, "The org still has workspaces.", "Remove them first; `warren ws ls` lists them.";
+    OrgProtected = "org_protected", 409, "The first org of a Warren cannot be removed.", "Leave it empty, if you do not need it.";
     // Files
     InvalidPath = "invalid_path", 400, "The path is not valid.", "Use a path relative to the workspace root, without NUL, of at most 4096 bytes.";
     PathEscapes = "path_escapes", 403, "The path leads out of the workspace.", "Stay within the workspace; links that point outside are not followed.";

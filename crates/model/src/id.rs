@@ -38,6 +38,8 @@ id_kinds! {
     OrgKind, OrgId, "org";
     /// A person.
     UserKind, UserId, "user";
+    /// A way into an org, for one person.
+    InvitationKind, InvitationId, "invitation";
     /// A token's row; never the secret.
     TokenIdKind, TokenId, "token";
     /// One request, to find its log lines by.

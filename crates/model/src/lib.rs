@@ -21,6 +21,7 @@ mod limits;
 mod made_with;
 mod memory;
 mod message;
+mod people;
 mod principal;
 mod probe;
 mod provider_config;
@@ -65,15 +66,19 @@ pub use failure::PublicFailure;
 pub use id::{
     ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChannelId, ChannelKind, ChatMessageId,
     ChatMessageKind, ConversationId, ConversationKind, DelegationId, DelegationKind, DeliveryId,
-    DeliveryKind, Id, IdKind, InvalidId, MemoryId, MemoryKind, OrgId, OrgKind, RequestId, RequestKind,
-    ScheduleId, ScheduleKind, ScheduleRunId, ScheduleRunKind, SessionId, SessionKind, SessionMessageId,
-    SessionMessageKind, TaskId, TaskKind, TokenId, TokenIdKind, ToolRuleId, ToolRuleKind, UserId,
-    WebhookCallId, WebhookCallKind, WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
+    DeliveryKind, Id, IdKind, InvalidId, InvitationId, InvitationKind, MemoryId, MemoryKind, OrgId, OrgKind,
+    RequestId, RequestKind, ScheduleId, ScheduleKind, ScheduleRunId, ScheduleRunKind, SessionId, SessionKind,
+    SessionMessageId, SessionMessageKind, TaskId, TaskKind, TokenId, TokenIdKind, ToolRuleId, ToolRuleKind,
+    UserId, UserKind, WebhookCallId, WebhookCallKind, WebhookId, WebhookKind, WorkspaceId, WorkspaceKind,
 };
 pub use limits::{Limits, MIB};
 pub use made_with::MadeWithToken;
 pub use memory::{Memory, MemoryPlace, MemoryScope};
 pub use message::{Artifact, Content, Message, Part, Role, WORKSPACE_SCHEME, fingerprint};
+pub use people::{
+    Holder, InvalidShortName, Invitation, InvitationSecret, InvitationState, Member, Org, OrgQuotas, OrgRole,
+    ShortName, User, UserIdentity,
+};
 pub use principal::{Principal, PrincipalKind};
 pub use probe::{Finding, ProbeWay};
 pub use provider_config::{

@@ -84,10 +84,13 @@ pub enum Scope {
     /// Decide what workspaces ask people for.
     #[serde(rename = "approvals:decide")]
     ApprovalsDecide,
+    /// Run the org: its people, invitations, tokens of others, audit log, and resets.
+    #[serde(rename = "org:operate")]
+    OrgOperate,
 }
 
 impl Scope {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::WorkspacesRead,
         Self::WorkspacesWrite,
         Self::WorkspacesUse,
@@ -97,6 +100,7 @@ impl Scope {
         Self::SecretsRead,
         Self::SecretsWrite,
         Self::ApprovalsDecide,
+        Self::OrgOperate,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -110,6 +114,7 @@ impl Scope {
             Self::SecretsRead => "secrets:read",
             Self::SecretsWrite => "secrets:write",
             Self::ApprovalsDecide => "approvals:decide",
+            Self::OrgOperate => "org:operate",
         }
     }
 
@@ -137,6 +142,12 @@ impl ScopeSet {
         self.0 == 0
     }
 
+    /// What is in both.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     pub fn all() -> Self {
         Scope::ALL.into_iter().collect()
     }
@@ -162,48 +173,69 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// A token's text, in the one moment in which it exists. Printing it takes `reveal`.
+/// A secret's text: a word that says what it is for, 256 random bits, and a checksum.
 #[derive(Clone, PartialEq, Eq)]
-pub struct TokenSecret(String);
+pub(crate) struct SecretText(String);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a Warren token, or mistyped: its checksum does not match")]
 pub struct InvalidToken;
 
-impl TokenSecret {
+impl SecretText {
     const LENGTH_OF_BODY: usize = 43 + 6;
 
-    pub fn new(kind: TokenKind, random: [u8; 32]) -> Self {
-        let body = format!("wrn_{}_{}", kind.as_str(), URL_SAFE_NO_PAD.encode(random));
+    pub(crate) fn new(word: &str, random: [u8; 32]) -> Self {
+        let body = format!("wrn_{word}_{}", URL_SAFE_NO_PAD.encode(random));
         let sum = checksum(&body);
         Self(body + &sum)
     }
 
-    /// Accepts a well-formed token; everything else is refused before the database is asked.
-    pub fn parse(text: &str) -> Result<Self, InvalidToken> {
+    pub(crate) fn parse(text: &str, is_word: impl FnOnce(&str) -> bool) -> Result<Self, InvalidToken> {
         let rest = text.strip_prefix("wrn_").ok_or(InvalidToken)?;
-        let (kind, secret) = rest.split_once('_').ok_or(InvalidToken)?;
-        TokenKind::parse(kind).ok_or(InvalidToken)?;
-        if secret.len() != Self::LENGTH_OF_BODY || !secret.is_ascii() {
+        let (word, secret) = rest.split_once('_').ok_or(InvalidToken)?;
+        if !is_word(word) || secret.len() != Self::LENGTH_OF_BODY || !secret.is_ascii() {
             return Err(InvalidToken);
         }
         let (body, sum) = text.split_at(text.len() - 6);
         if checksum(body) == sum { Ok(Self(text.to_owned())) } else { Err(InvalidToken) }
     }
 
-    pub fn hash(&self) -> TokenHash {
+    pub(crate) fn hash(&self) -> TokenHash {
         TokenHash(Sha256::digest(self.0.as_bytes()).into())
+    }
+
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A token's text, in the one moment in which it exists. Printing it takes `reveal`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenSecret(SecretText);
+
+impl TokenSecret {
+    pub fn new(kind: TokenKind, random: [u8; 32]) -> Self {
+        Self(SecretText::new(kind.as_str(), random))
+    }
+
+    /// Accepts a well-formed token; everything else is refused before the database is asked.
+    pub fn parse(text: &str) -> Result<Self, InvalidToken> {
+        SecretText::parse(text, |word| TokenKind::parse(word).is_some()).map(Self)
+    }
+
+    pub fn hash(&self) -> TokenHash {
+        self.0.hash()
     }
 
     /// The part that may be shown in lists: kind and four characters.
     pub fn display_prefix(&self) -> String {
-        let start = self.0.len() - Self::LENGTH_OF_BODY;
-        self.0[..start + 4].to_owned()
+        let text = self.reveal();
+        text[..text.len() - SecretText::LENGTH_OF_BODY + 4].to_owned()
     }
 
     /// The whole text. Only for the answer that hands it out.
     pub fn reveal(&self) -> &str {
-        &self.0
+        self.0.reveal()
     }
 }
 

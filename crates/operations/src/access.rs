@@ -43,7 +43,7 @@ impl AccessWatch {
     }
 
     async fn check(&self) -> Result<(), ErrorCode> {
-        match self.fleet.tokens.is_still_valid(self.who.token.id).await {
+        match self.fleet.tokens.is_still_valid(&self.who).await {
             Ok(false) => return Err(ErrorCode::TokenExpired),
             Ok(true) => {}
             // A database that is away is no reason to hang up on a reader who was let in.

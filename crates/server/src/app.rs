@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use warren_agent::AgentHost;
+use warren_api::SignInProvider;
 use warren_doors::{Clock, Entropy};
 use warren_exchange::Exchange;
 use warren_fleet::Fleet;
@@ -24,6 +25,8 @@ pub struct ServerConfig {
     pub allowed_origins: Vec<String>,
     /// Whether `/metrics` answers without a token.
     pub has_public_metrics: bool,
+    /// The organisation's own sign-in, as the page offers it.
+    pub sign_in_provider: Option<SignInProvider>,
 }
 
 /// The state behind the routes. One per server; nothing is global.
@@ -43,6 +46,7 @@ pub struct App {
     /// ordinary requests, each of which needs one to find out who asks.
     pub(crate) history_readers: Semaphore,
     pub(crate) has_public_metrics: bool,
+    pub(crate) sign_in_provider: Option<SignInProvider>,
     /// Cancelled when the server is asked to stop: streams say goodbye.
     pub(crate) stopping: CancellationToken,
 }

@@ -18,6 +18,9 @@ use crate::runner_gateway::FromBox;
 /// The routes of the API that answer without a token, and why.
 pub const PUBLIC: &[(&str, &str, &str)] = &[
     ("POST", "/api/v1/sign-in", "exchanges a sign-in link, which is itself the proof"),
+    ("GET", "/api/v1/sign-in/ways", "whoever is not signed in yet must learn how to"),
+    ("POST", "/api/v1/sign-in/invitation", "takes an invitation, whose secret is itself the proof"),
+    ("POST", "/api/v1/sign-in/invitation/preview", "shows what an invitation leads to, by its secret"),
     ("GET", "/api/v1/openapi.json", "the description of the API holds no secret"),
     ("POST", "/api/v1/hooks/{id}", "a message through a channel is signed with the channel's secret"),
     ("GET", "/api/v1/keys", "whoever gets a message from Warren may check that it is from Warren"),
@@ -162,7 +165,10 @@ pub(crate) fn sign_in_cookie(headers: &HeaderMap) -> Option<&str> {
 
 /// What a failure to prove who one is is answered with: after too many of them, only that (sec/U06).
 pub(crate) fn answer_failure(app: &App, failure: AuthFailure) -> Failure {
-    let is_guess = matches!(failure.code, ErrorCode::Unauthenticated | ErrorCode::TokenExpired);
+    let is_guess = matches!(
+        failure.code,
+        ErrorCode::Unauthenticated | ErrorCode::TokenExpired | ErrorCode::InvitationNotFound
+    );
     if is_guess && app.fleet.throttle.is_one_failure_too_many() {
         return ErrorCode::TooManyRequests.into();
     }

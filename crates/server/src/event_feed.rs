@@ -215,7 +215,7 @@ impl Feed {
             () = self.app.stopping.cancelled() => return Err(ErrorCode::ShuttingDown),
             _ = self.recheck.tick() => {
                 // A database that is away is no reason to hang up on a reader who was let in.
-                if let Ok(false) = self.app.fleet.tokens.is_still_valid(self.subscription.who.token.id).await {
+                if let Ok(false) = self.app.fleet.tokens.is_still_valid(&self.subscription.who).await {
                     return Err(ErrorCode::TokenExpired);
                 }
                 if self.last_word.elapsed() >= KEEP_ALIVE {

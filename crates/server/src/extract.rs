@@ -169,6 +169,7 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathId<K> {
             "webhook" => Failure::from(ErrorCode::WebhookNotFound),
             "schedule" => Failure::from(ErrorCode::ScheduleNotFound),
             "approval" => Failure::from(ErrorCode::ApprovalNotFound),
+            "invitation" => Failure::from(ErrorCode::InvitationNotFound),
             _ => Failure::from(ErrorCode::WorkspaceNotFound),
         };
         let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;
@@ -213,6 +214,36 @@ impl FromRequestParts<Arc<App>> for PathName {
         let name = params.iter().find(|(name, _)| *name == "name").map(|(_, value)| value.to_owned());
         name.map(Self).ok_or_else(|| ErrorCode::RouteNotFound.into())
     }
+}
+
+/// The `{user}` of the path: a name or an id.
+#[derive(Debug)]
+pub(crate) struct PathUser(pub(crate) String);
+
+impl FromRequestParts<Arc<App>> for PathUser {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        text_of(parts, "user", ErrorCode::UserNotFound).await.map(Self)
+    }
+}
+
+/// The `{org}` of the path: a name or an id.
+#[derive(Debug)]
+pub(crate) struct PathOrg(pub(crate) String);
+
+impl FromRequestParts<Arc<App>> for PathOrg {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _app: &Arc<App>) -> Result<Self, Failure> {
+        text_of(parts, "org", ErrorCode::OrgNotFound).await.map(Self)
+    }
+}
+
+async fn text_of(parts: &mut Parts, name: &str, missing: ErrorCode) -> Result<String, Failure> {
+    let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| Failure::from(missing))?;
+    let found = params.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_owned());
+    found.ok_or_else(|| missing.into())
 }
 
 /// The `{session}` of the path: its name or its id. What is neither cannot exist.

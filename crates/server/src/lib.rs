@@ -23,6 +23,7 @@ mod http;
 // Its transport is public for one reason: the public conformance suite is run over it in this crate's tests.
 #[doc(hidden)]
 pub mod mcp;
+mod names;
 mod openapi;
 mod page;
 mod paging;

@@ -2,7 +2,7 @@
 
 use warren_model::{
     AuditAction, AuditDetails, AuditOutcome, AuditTargetKind, MadeWithToken, NewAuditEntry, OrgId, Principal,
-    Timestamp, TokenId, WorkspaceId,
+    Timestamp, TokenId, User, WorkspaceId,
 };
 
 use warren_store::WriteTx;
@@ -15,6 +15,8 @@ pub struct Actor {
     org_id: OrgId,
     principal: Principal,
     token: Option<(TokenId, String)>,
+    /// What a person was called at that time.
+    name: Option<String>,
     request_id: Option<String>,
 }
 
@@ -24,13 +26,25 @@ impl Actor {
             org_id: who.token.org_id,
             principal: who.principal.clone(),
             token: Some((who.token.id, who.token.prefix.clone())),
+            name: who.name().map(str::to_owned),
             request_id: who.request_id.clone(),
+        }
+    }
+
+    /// A person who comes in, before they have a token.
+    pub fn person(user: &User, org_id: OrgId, request_id: Option<String>) -> Self {
+        Self {
+            org_id,
+            principal: user.principal(),
+            token: None,
+            name: Some(user.name.to_string()),
+            request_id,
         }
     }
 
     /// A part of Warren itself.
     pub fn system(part: &str, org_id: OrgId) -> Self {
-        Self { org_id, principal: Principal::system(part), token: None, request_id: None }
+        Self { org_id, principal: Principal::system(part), token: None, name: None, request_id: None }
     }
 
     /// Notes what is made with the token that is used, so that it is found when the token is revoked.
@@ -50,6 +64,10 @@ impl Actor {
         target_id: &str,
         details: &AuditDetails,
     ) -> NewAuditEntry {
+        let mut details = details.to_json();
+        if let (Some(name), Some(fields)) = (&self.name, details.as_object_mut()) {
+            fields.insert("by".to_owned(), name.as_str().into());
+        }
         NewAuditEntry {
             at,
             org_id: self.org_id,
@@ -60,7 +78,7 @@ impl Actor {
             target_id: target_id.to_owned(),
             outcome: AuditOutcome::Done,
             request_id: self.request_id.clone(),
-            details: details.to_json(),
+            details,
         }
     }
 

@@ -38,11 +38,13 @@ mod connection;
 mod delegations;
 mod deliveries;
 mod events;
+mod invitations;
 mod leases;
 mod made_with;
 mod many;
 mod memory;
 pub mod migrations;
+mod orgs;
 
 #[cfg(test)]
 mod plans;
@@ -72,6 +74,7 @@ mod templates;
 mod tokens;
 mod tool_rules;
 mod transaction;
+mod users;
 mod value;
 mod vitals;
 mod webhooks;

@@ -1,6 +1,6 @@
 //! What was made with which token, in SQL.
 
-use warren_model::{MadeWithToken, TokenId};
+use warren_model::{MadeWithToken, OrgId, Principal, TokenId};
 use warren_store::{Error, MadeWithReads, MadeWithWrites};
 
 use crate::row::Columns;
@@ -8,6 +8,9 @@ use crate::transaction::Transaction;
 use crate::value::Value;
 
 const LIST: &str = "SELECT kind, target_id FROM made_with WHERE token_id = $1 ORDER BY kind, target_id";
+const MADE_BY: &str = "SELECT 'schedule', id FROM schedules WHERE created_by = $1 AND org_id = $2 \
+     UNION ALL SELECT 'webhook', id FROM webhooks WHERE created_by = $1 AND org_id = $2 \
+     UNION ALL SELECT 'channel', id FROM channels WHERE created_by = $1 AND org_id = $2";
 const INSERT: &str =
     "INSERT INTO made_with (kind, target_id, token_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 /// One that is gone may have made others, which are found through it.
@@ -21,6 +24,10 @@ const PRUNE: &str = "DELETE FROM made_with WHERE (kind, target_id) IN (SELECT ki
 impl MadeWithReads for Transaction<'_> {
     fn made_with(&mut self, token_id: TokenId) -> Result<Vec<MadeWithToken>, Error> {
         self.rows("made_with", LIST, &[token_id.into()], read)
+    }
+
+    fn made_by(&mut self, who: &Principal, org_id: OrgId) -> Result<Vec<MadeWithToken>, Error> {
+        self.rows("made_with", MADE_BY, &[who.to_string().into(), org_id.into()], read)
     }
 }
 

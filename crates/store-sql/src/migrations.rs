@@ -62,6 +62,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     26 "0026_tool_rules_of_org",
     27 "0027_request_heads",
     28 "0028_made_with",
+    29 "0029_people",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -93,6 +94,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     26 "0026_tool_rules_of_org",
     27 "0027_request_heads",
     28 "0028_made_with",
+    29 "0029_people",
 );
 
 /// The table that records what was applied; the same text on both engines.

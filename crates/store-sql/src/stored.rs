@@ -7,8 +7,9 @@ use serde::de::DeserializeOwned;
 use warren_model::session::{BusyMode, SessionName};
 use warren_model::{
     AgentName, ApprovalState, DelegationState, DeliveryEnd, DeliveryReason, DeliveryState, EventKind, Id,
-    IdKind, KeyId, MissedPolicy, Network, OverlapPolicy, Principal, Role, RunCause, RunState, SecretName,
-    Status, StatusReason, TaskState, TemplateName, Timestamp, TokenKind, WebhookCallState, WorkspaceName,
+    IdKind, KeyId, MissedPolicy, Network, OrgRole, OverlapPolicy, Principal, Role, RunCause, RunState,
+    SecretName, ShortName, Status, StatusReason, TaskState, TemplateName, Timestamp, TokenKind,
+    WebhookCallState, WorkspaceName,
 };
 use warren_store::Error;
 
@@ -128,6 +129,7 @@ stored! {
     SecretName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
     SessionName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
     AgentName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
+    ShortName: |name| name.as_str().into(), |row| row.word(|name| name.parse().ok())?;
     KeyId: |id| id.as_str().into(), |row| row.word(KeyId::parse)?;
 }
 
@@ -159,7 +161,7 @@ macro_rules! words {
 }
 
 words! {
-    ApprovalState BusyMode DelegationState DeliveryState EventKind MissedPolicy Network OverlapPolicy Role RunCause RunState
+    ApprovalState BusyMode DelegationState DeliveryState EventKind MissedPolicy Network OrgRole OverlapPolicy Role RunCause RunState
     Status TaskState TokenKind WebhookCallState
 }
 

@@ -1,7 +1,8 @@
 //! Tokens in SQL: hashes only.
 
 use warren_model::{
-    Principal, Scope, ScopeSet, Timestamp, Token, TokenHash, TokenId, TokenKind, WorkspaceId,
+    Holder, OrgId, OrgRole, Principal, Scope, ScopeSet, ShortName, Timestamp, Token, TokenHash, TokenId,
+    TokenKind, UserId, WorkspaceId,
 };
 use warren_store::{Error, Page, TokenQuery, TokenReads, TokenWrites};
 
@@ -21,7 +22,10 @@ table! {
 
 static GET: Statement = Statement::new(|| TOKENS.select("WHERE id = $1"));
 static BY_HASH: Statement = Statement::new(|| TOKENS.select("WHERE hash = $1"));
+static HELD: Statement = Statement::new(|| held("tokens.id = $1"));
+static HELD_BY_HASH: Statement = Statement::new(|| held("tokens.hash = $1"));
 static LIST: Statement = Statement::new(|| TOKENS.select(""));
+const MOVE: &str = "UPDATE tokens SET org_id = $1 WHERE id = $2";
 const COUNT: &str = "SELECT count(*) FROM tokens WHERE owner = $1 AND kind NOT IN ('login', 'session') \
      AND revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR expires_at > $2)";
 static INSERT: Statement = Statement::new(|| TOKENS.insert("ON CONFLICT DO NOTHING"));
@@ -36,6 +40,35 @@ const USE_UP: &str =
 const TOUCH: &str =
     "UPDATE tokens SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)";
 
+/// A token and, where its owner is a person, how they stand in its org.
+fn held(condition: &str) -> String {
+    let columns: Vec<_> = TOKENS.columns().split(", ").map(|name| format!("tokens.{name}")).collect();
+    format!(
+        "SELECT {}, u.id, u.name, u.display_name, u.is_admin, u.removed_at, m.role, o.removed_at, o.name FROM tokens \
+         LEFT JOIN users u ON u.principal = tokens.owner \
+         LEFT JOIN members m ON m.org_id = tokens.org_id AND m.user_id = u.id AND m.left_at IS NULL \
+         LEFT JOIN orgs o ON o.id = tokens.org_id WHERE {condition}",
+        columns.join(", ")
+    )
+}
+
+fn read_held(row: &mut Columns<'_>) -> Result<(Token, Option<Holder>), Error> {
+    let token = (TOKENS.read)(row)?;
+    let user_id: Option<UserId> = row.optional_id()?;
+    let Some(user_id) = user_id else { return Ok((token, None)) };
+    let holder = Holder {
+        user_id,
+        name: ShortName::read(row)?,
+        display_name: row.text()?.to_owned(),
+        is_admin: row.bool()?,
+        is_removed: row.optional_time()?.is_some(),
+        role: row.optional_word(OrgRole::parse)?,
+        is_org_removed: row.optional_time()?.is_some(),
+        org_name: row.optional_word(|name| name.parse().ok())?,
+    };
+    Ok((token, Some(holder)))
+}
+
 impl TokenReads for Transaction<'_> {
     fn token(&mut self, id: TokenId) -> Result<Option<Token>, Error> {
         TOKENS.first(self, &GET, &[id.into()])
@@ -45,14 +78,26 @@ impl TokenReads for Transaction<'_> {
         TOKENS.first(self, &BY_HASH, &[Value::Bytes(&hash.0)])
     }
 
+    fn held_token_by_hash(&mut self, hash: &TokenHash) -> Result<Option<(Token, Option<Holder>)>, Error> {
+        self.first("tokens", &HELD_BY_HASH, &[Value::Bytes(&hash.0)], read_held)
+    }
+
+    fn held_token(&mut self, id: TokenId) -> Result<Option<(Token, Option<Holder>)>, Error> {
+        self.first("tokens", &HELD, &[id.into()], read_held)
+    }
+
     fn tokens(&mut self, query: &TokenQuery) -> Result<Page<Token, TokenId>, Error> {
         let owner = query.owner.as_ref().map(Principal::to_string);
+        let only_of = query.only_of.as_ref().map(Principal::to_string);
         let mut select = Select::new(&LIST);
         if let Some(org_id) = query.org_id {
             select.and_value("org_id =", org_id);
         }
         if let Some(owner) = &owner {
             select.and_value("owner =", owner.as_str());
+        }
+        if let Some(person) = &only_of {
+            select.and_around("(workspace_id IS NOT NULL OR owner =", person.as_str(), ")");
         }
         if !query.includes_ended {
             select.and("revoked_at IS NULL AND used_at IS NULL");
@@ -90,6 +135,10 @@ impl TokenWrites for Transaction<'_> {
         self.execute(TOUCH, &[at.into(), id.into()]).map(drop)
     }
 
+    fn move_token(&mut self, id: TokenId, org_id: OrgId) -> Result<(), Error> {
+        self.execute(MOVE, &[org_id.into(), id.into()]).map(drop)
+    }
+
     fn revoke_tokens_of(
         &mut self,
         workspace_id: WorkspaceId,
@@ -124,5 +173,18 @@ impl Stored for ScopeSet {
 
     fn read(row: &mut Columns<'_>) -> Result<Self, Error> {
         row.word(|text| text.split_ascii_whitespace().map(Scope::parse).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plans::{makes_a_table, plan_of};
+
+    // P1: every request begins with it
+    #[test]
+    fn a_token_and_who_holds_it_are_found_by_indexes_alone() {
+        let plan = plan_of(&HELD_BY_HASH);
+        assert!(!plan.contains("SCAN") && !makes_a_table(&HELD_BY_HASH), "{plan}");
     }
 }

@@ -1,6 +1,6 @@
 //! Tokens, of which only hashes are kept.
 
-use warren_model::{OrgId, Principal, Timestamp, Token, TokenHash, TokenId, TokenKind, WorkspaceId};
+use warren_model::{Holder, OrgId, Principal, Timestamp, Token, TokenHash, TokenId, TokenKind, WorkspaceId};
 
 use crate::{Error, Page};
 
@@ -9,6 +9,8 @@ use crate::{Error, Page};
 pub struct TokenQuery {
     pub org_id: Option<OrgId>,
     pub owner: Option<Principal>,
+    /// Without the tokens of other people than this one.
+    pub only_of: Option<Principal>,
     pub includes_ended: bool,
     pub after: Option<TokenId>,
     pub limit: u32,
@@ -18,6 +20,10 @@ pub trait TokenReads {
     fn token(&mut self, id: TokenId) -> Result<Option<Token>, Error>;
     /// The way a credential is checked: by hash, so that no comparison leaks timing.
     fn token_by_hash(&mut self, hash: &TokenHash) -> Result<Option<Token>, Error>;
+    /// The same, with the person whose token it is as they stand now: one read, since every request begins with it.
+    fn held_token_by_hash(&mut self, hash: &TokenHash) -> Result<Option<(Token, Option<Holder>)>, Error>;
+    /// The same by its id.
+    fn held_token(&mut self, id: TokenId) -> Result<Option<(Token, Option<Holder>)>, Error>;
     fn tokens(&mut self, query: &TokenQuery) -> Result<Page<Token, TokenId>, Error>;
     /// How many tokens this owner holds that are neither expired at `now`, revoked nor used up; sign-in links and
     /// browser sessions do not count.
@@ -31,6 +37,8 @@ pub trait TokenWrites {
     /// Sets `used_at` once, of a token that is not revoked. Returns whether this call did it: of two callers, one gets `true`.
     fn use_up_token(&mut self, id: TokenId, at: Timestamp) -> Result<bool, Error>;
     fn touch_token(&mut self, id: TokenId, at: Timestamp) -> Result<(), Error>;
+    /// Has it count in another org from now on.
+    fn move_token(&mut self, id: TokenId, org_id: OrgId) -> Result<(), Error>;
     /// Revokes all tokens of one kind that speak for a workspace. Returns how many this call ended.
     fn revoke_tokens_of(
         &mut self,

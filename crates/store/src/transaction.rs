@@ -48,5 +48,8 @@ transactions! {
     session_keys: SessionKeyReads, SessionKeyWrites;
     tool_rules: ToolRuleReads, ToolRuleWrites;
     made_with: MadeWithReads, MadeWithWrites;
+    users: UserReads, UserWrites;
+    orgs: OrgReads, OrgWrites;
+    invitations: InvitationReads, InvitationWrites;
     box_holders: BoxHolderReads, BoxHolderWrites;
 }

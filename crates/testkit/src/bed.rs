@@ -477,7 +477,7 @@ impl Bed {
 
     /// Whether this credential still opens anything.
     pub async fn is_valid(&self, who: &Identity) -> bool {
-        self.fleet.tokens.is_still_valid(who.token.id).await.expect("the store is there")
+        self.fleet.tokens.is_still_valid(who).await.expect("the store is there")
     }
 }
 

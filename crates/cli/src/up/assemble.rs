@@ -142,6 +142,7 @@ async fn put_together(
         allowed_hosts: config.server.allowed_hosts.clone(),
         allowed_origins: config.server.allowed_origins.clone(),
         has_public_metrics: config.server.public_metrics,
+        sign_in_provider: None,
     };
     let exchange = Exchange::new(ExchangeParts {
         fleet: fleet.clone(),

@@ -284,7 +284,7 @@ fn skip_what_nobody_is_owed(tx: &mut dyn WriteTx) -> Result<(), Error> {
 /// one and to read the other.
 fn may_change(who: &Identity) -> Result<(), Error> {
     who.may_in_own_org(Action::ReadEvents)?;
-    who.may_in_own_org(Action::WriteTokens)
+    who.may_in_own_org(Action::TellOutside)
 }
 
 fn own_webhook<T: ReadTx + ?Sized>(

@@ -132,7 +132,7 @@ impl Lifecycle {
     /// Has a failed workspace tried again (W14: operators only).
     #[tracing::instrument(name = "fleet.lifecycle.reset", skip_all, fields(workspace.id = %id))]
     pub async fn reset(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {
-        let known = self.access.get(who, Action::Operate, id).await?;
+        let known = self.access.get(who, Action::OperateOrg, id).await?;
         if known.status == Status::Failed {
             // The worker that failed may not have said so itself yet: its word would come after the reset and undo it.
             let _ = tokio::time::timeout(RESET_PATIENCE, self.reconciler.idle(id)).await;

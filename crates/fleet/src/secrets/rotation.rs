@@ -67,7 +67,7 @@ impl KeyRotation {
     /// Makes a new key, if the source of keys can be written, and seals everything anew under the current one.
     #[tracing::instrument(name = "fleet.key_rotation.rotate", skip_all)]
     pub async fn rotate(&self, who: &Identity) -> Result<Rotation, Error> {
-        who.may_in_own_org(Action::Operate)?;
+        who.may_in_own_org(Action::OperateWarren)?;
         let lease = self.take_lease().await?.ok_or_else(|| {
             Error::with_detail(ErrorCode::VersionConflict, "another rotation of the key is under way")
         })?;

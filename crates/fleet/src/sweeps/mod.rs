@@ -134,14 +134,14 @@ impl Sweeps {
 
     /// The sweeps of this process, with their last runs.
     pub fn list(&self, who: &Identity) -> Result<Vec<SweepReport>, Error> {
-        who.may_in_own_org(Action::Operate)?;
+        who.may_in_own_org(Action::OperateWarren)?;
         Ok(self.board.reports())
     }
 
     /// Runs a sweep now and tells how it went.
     #[tracing::instrument(name = "fleet.sweeps.run", skip_all, fields(sweep = name))]
     pub async fn run(&self, who: &Identity, name: &str) -> Result<SweepReport, Error> {
-        who.may_in_own_org(Action::Operate)?;
+        who.may_in_own_org(Action::OperateWarren)?;
         let sweep = Sweep::parse(name).ok_or_else(|| Error::new(ErrorCode::SweepNotFound))?;
         self.note_asked(who, sweep).await;
         Ok(self.sweep_once(sweep, Occasion::Asked).await)

@@ -19,6 +19,7 @@ impl Sweeps {
             (kept.events_days, |tx, before, limit| tx.prune_events(before, limit)),
             (kept.ended_tokens_days, |tx, before, limit| {
                 tx.prune_made_with(limit)?;
+                tx.prune_invitations(before, limit)?;
                 tx.prune_tokens(before, limit)
             }),
         ];

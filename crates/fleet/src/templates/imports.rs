@@ -22,6 +22,7 @@ use warren_store::{ReadTx, SecretQuery, WriteTx};
 
 use super::load;
 use crate::lifecycle::{SignalOptions, Signals, TxInputs, apply_signal};
+use crate::orgs::{Grant, WorkspaceRoom};
 use crate::secrets::SecretValues;
 use crate::workspaces::ancestry::check_parent;
 use crate::workspaces::{CreateWorkspace, WorkspaceOptions, Workspaces, check_stored_agent, insert_drafted};
@@ -162,7 +163,8 @@ impl Imports {
         provided_env: &[String],
     ) -> Result<ImportReport, Error> {
         self.check_env(place, &planned, provided_env).await?;
-        let drafts: Vec<Draft> = planned.iter().map(|one| self.draft(who, place, one)).collect();
+        let grant = self.workspaces.grant_of(who).await?;
+        let drafts: Vec<Draft> = planned.iter().map(|one| self.draft(grant, place, one)).collect();
         let (inputs, actor) = (self.signals.inputs(&who.principal), Actor::of(who));
         let max = u64::from(self.context.limits().max_workspaces_per_org);
         let max_schedules = u64::from(self.context.limits().max_schedules_per_org);
@@ -215,8 +217,8 @@ impl Imports {
         Err(error)
     }
 
-    fn draft(&self, who: &Identity, place: ImportPlace, planned: &PlannedWorkspace) -> Draft {
-        let drafted = self.workspaces.draft(who, place.org_id, planned.request.clone());
+    fn draft(&self, grant: Grant, place: ImportPlace, planned: &PlannedWorkspace) -> Draft {
+        let drafted = self.workspaces.draft(grant, place.org_id, planned.request.clone());
         let desired = planned.spec.as_ref().map_or(Desired::Running, |spec| spec.desired);
         let row = drafted.map(|row| match &planned.spec {
             Some(spec) => {
@@ -303,6 +305,7 @@ fn insert_all(
     drafts: &[Draft],
 ) -> Result<Vec<Result<Workspace, Error>>, Error> {
     let InsertInputs { place, max, .. } = *inserting;
+    let room = WorkspaceRoom::of(tx, place.org_id, max)?;
     let mut count = tx.count_workspaces(place.org_id)?;
     let mut outcomes: Vec<Result<Workspace, Error>> = Vec::with_capacity(drafts.len());
     let mut depths: Vec<usize> = Vec::with_capacity(drafts.len());
@@ -314,7 +317,7 @@ fn insert_all(
             Some(Err(_)) => Err(Error::new(ErrorCode::ParentNotCreated)),
         };
         let row = match (draft.row.clone(), parent_id) {
-            (Ok(_), Ok(_)) if count >= max => Err(Error::new(ErrorCode::WorkspaceLimit)),
+            (Ok(_), Ok(_)) if count >= room.max => Err(room.refusal()),
             (Ok(row), Ok(_)) if let Err(error) = check_stored_agent(tx, &row) => Err(error),
             (Ok(row), Ok(parent_id)) => {
                 let row = Workspace { parent_id, created_at: in_order(row.created_at, at), ..row };

@@ -10,14 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use warren_model::event::{ChannelRemoved, ScheduleChanged, WebhookStopped};
 use warren_model::{
-    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, MadeWithToken, NewEvent, OrgId,
-    Principal, ScheduleChange, Timestamp, TokenId, WebhookStopReason, WorkspaceId,
+    AuditAction, AuditDetails, AuditTargetKind, EventData, MadeWithToken, NewEvent, OrgId, Principal,
+    ScheduleChange, Timestamp, TokenId, WebhookStopReason, WorkspaceId,
 };
 use warren_rules::access;
 use warren_service::{Action, Actor, Error, Identity, Sealer};
 use warren_store::{ReadTx, WriteTx};
 
-use super::{Tokens, revoked, token_entry, token_event};
+use super::{Sight, Tokens, revoked, token_entry, token_event, visible_token};
 
 /// Something that was made with a token, as it stands now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,12 +53,11 @@ impl Tokens {
     #[tracing::instrument(name = "fleet.tokens.made_with", skip_all, fields(token.id = %id))]
     pub async fn made_with(&self, who: &Identity, id: TokenId) -> Result<Vec<MadeThing>, Error> {
         who.may_in_own_org(Action::ReadTokens)?;
-        let (visible_org, now) = (who.visible_org(), self.context.now());
+        let (sight, now) = (Sight::of(who), self.context.now());
         self.context
             .store()
             .read(move |tx| {
-                let token = tx.token(id)?.filter(|token| visible_org.is_none_or(|org| org == token.org_id));
-                token.ok_or_else(|| Error::new(ErrorCode::TokenNotFound))?;
+                visible_token(tx, &sight, id)?;
                 active_things(tx, id, now)
             })
             .await
@@ -66,7 +65,7 @@ impl Tokens {
 }
 
 /// All that is active, whatever it was made through.
-pub(super) fn active_things(
+pub(crate) fn active_things(
     tx: &mut dyn ReadTx,
     id: TokenId,
     now: Timestamp,
@@ -87,7 +86,11 @@ pub(super) fn active_things(
 }
 
 /// As it stands now; absent: it is gone.
-fn thing(tx: &mut dyn ReadTx, made: MadeWithToken, now: Timestamp) -> Result<Option<MadeThing>, Error> {
+pub(crate) fn thing(
+    tx: &mut dyn ReadTx,
+    made: MadeWithToken,
+    now: Timestamp,
+) -> Result<Option<MadeThing>, Error> {
     Ok(match made {
         MadeWithToken::Token(id) => tx.token(id)?.map(|row| MadeThing {
             made,
@@ -123,14 +126,14 @@ fn thing(tx: &mut dyn ReadTx, made: MadeWithToken, now: Timestamp) -> Result<Opt
 
 /// Who ends it, and when.
 #[derive(Debug)]
-pub(super) struct Ending<'a> {
-    pub(super) by: &'a Principal,
-    pub(super) actor: &'a Actor,
-    pub(super) now: Timestamp,
+pub(crate) struct Ending<'a> {
+    pub(crate) by: &'a Principal,
+    pub(crate) actor: &'a Actor,
+    pub(crate) now: Timestamp,
 }
 
 /// Ends one thing, with its event and its entry in the audit log.
-pub(super) fn end(tx: &mut dyn WriteTx, thing: &MadeThing, ending: &Ending<'_>) -> Result<(), Error> {
+pub(crate) fn end(tx: &mut dyn WriteTx, thing: &MadeThing, ending: &Ending<'_>) -> Result<(), Error> {
     match thing.made {
         MadeWithToken::Token(id) => {
             let Some(token) = tx.token(id)? else { return Ok(()) };

@@ -4,13 +4,15 @@ mod made_with;
 mod sign_in;
 mod throttle;
 
+pub(crate) use made_with::{Ending, active_things, end, thing};
 pub use made_with::{Made, MadeThing, count_kinds};
+pub(crate) use sign_in::{SignInInputs, browser_token, insert_browser};
 pub use throttle::{Throttle, TooFast};
 
 use warren_model::event::{TokenCreated, TokenRevoked};
 use warren_model::{
-    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, MadeWithToken, NewAuditEntry, NewEvent,
-    OrgId, Principal, ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId,
+    AuditAction, AuditDetails, AuditTargetKind, ErrorCode, EventData, Holder, MadeWithToken, NewAuditEntry,
+    NewEvent, OrgId, Principal, ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId,
     WorkspaceId,
 };
 use warren_rules::access::{self, MintRefusal, MintRequest};
@@ -18,7 +20,6 @@ use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{Page, ReadTx, TokenQuery};
 
 use crate::access::WorkspaceAccess;
-use made_with::Ending;
 
 /// How long a join token waits for its runtime, unless told.
 const JOIN_LIFETIME_MS: i64 = 3_600 * 1_000;
@@ -58,31 +59,33 @@ impl Tokens {
     pub async fn identify(&self, secret: &str) -> Result<Identity, Error> {
         let hash = TokenSecret::parse(secret).map_err(|_| Error::new(ErrorCode::Unauthenticated))?.hash();
         let now = self.context.now();
-        let token = self
+        let identity = self
             .context
             .store()
             .read_few(move |tx| {
-                let token = tx.token_by_hash(&hash)?.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
-                if access::has_ended(&token, now) || !speaks_for_a_living_workspace(tx, &token)? {
+                let held = tx.held_token_by_hash(&hash)?;
+                let (token, holder) = held.ok_or_else(|| Error::new(ErrorCode::Unauthenticated))?;
+                if !is_good(tx, &token, holder.as_ref(), now)? {
                     return Err(Error::new(ErrorCode::TokenExpired));
                 }
-                Ok(token)
+                Ok(Identity::of_holder(token, holder))
             })
             .await?;
-        self.note_use(&token, now);
-        Ok(Identity::new(token))
+        self.note_use(&identity.token, now);
+        Ok(identity)
     }
 
-    /// Whether a token that was good a while ago still is; for streams that stay open (sec/U05).
-    pub async fn is_still_valid(&self, id: TokenId) -> Result<bool, Error> {
-        let now = self.context.now();
+    /// Whether somebody who was let in a while ago still may what they were let in for; for streams that stay open
+    /// (sec/U05). Whoever may less now, or works in another org, comes in anew.
+    pub async fn is_still_valid(&self, who: &Identity) -> Result<bool, Error> {
+        let (now, id, before) = (self.context.now(), who.token.id, who.caller());
         self.context
             .store()
-            .read(move |tx| match tx.token(id)? {
-                Some(token) => {
-                    Ok(!access::has_ended(&token, now) && speaks_for_a_living_workspace(tx, &token)?)
-                }
-                None => Ok(false),
+            .read(move |tx| {
+                let Some((token, holder)) = tx.held_token(id)? else { return Ok(false) };
+                let is_good = is_good(tx, &token, holder.as_ref(), now)?;
+                let after = Identity::of_holder(token, holder).caller();
+                Ok(is_good && access::may_still(&before, &after))
             })
             .await
     }
@@ -208,20 +211,16 @@ impl Tokens {
     #[tracing::instrument(name = "fleet.tokens.revoke", skip_all, fields(token.id = %id))]
     pub async fn revoke(&self, who: &Identity, id: TokenId, made: Made) -> Result<Vec<MadeThing>, Error> {
         who.may_in_own_org(Action::WriteTokens)?;
-        let (visible_org, by, caller) = (who.visible_org(), who.principal.clone(), who.caller());
+        let (sight, by, caller) = (Sight::of(who), who.principal.clone(), who.caller());
         let actor = Actor::of(who);
         let now = self.context.now();
         self.context
             .store()
             .write(move |tx| {
-                let not_found = || Error::new(ErrorCode::TokenNotFound);
-                let token = tx.token(id)?.ok_or_else(not_found)?;
-                if visible_org.is_some_and(|org| org != token.org_id) {
-                    return Err(not_found());
-                }
+                let token = visible_token(tx, &sight, id)?;
                 let could =
                     MintRequest { kind: token.kind, scopes: token.scopes, workspace_id: token.workspace_id };
-                if !access::may_revoke(&caller, &could) {
+                if !access::may_revoke(&caller, &could, token.owner == by) {
                     let detail = "a token cannot end one that may do more than itself";
                     return Err(Error::with_detail(ErrorCode::Forbidden, detail));
                 }
@@ -248,8 +247,10 @@ impl Tokens {
     ) -> Result<Page<Token, TokenId>, Error> {
         who.may_in_own_org(Action::ReadTokens)?;
         let limit = limit.min(self.context.limits().max_page_size);
+        let sight = Sight::of(who);
+        let only_of = (!sight.sees_all).then_some(sight.principal);
         let query =
-            TokenQuery { org_id: who.visible_org(), owner: None, includes_ended: false, after, limit };
+            TokenQuery { org_id: sight.org_id, owner: None, only_of, includes_ended: false, after, limit };
         let page = self.context.store().read(move |tx| tx.tokens(&query).map_err(Error::from)).await?;
         Ok(self.context.listed(page))
     }
@@ -261,6 +262,42 @@ pub(crate) struct Minter {
     pub(crate) principal: Principal,
     pub(crate) expires_at: Option<Timestamp>,
     pub(crate) actor: Actor,
+}
+
+/// Whether a token lets its holder in now.
+fn is_good(
+    tx: &mut dyn ReadTx,
+    token: &Token,
+    holder: Option<&Holder>,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let is_good = !access::has_ended(token, now) && access::is_holder_in(token, holder);
+    Ok(is_good && speaks_for_a_living_workspace(tx, token)?)
+}
+
+/// What a caller does not see is not there: tokens of other orgs, and of other people unless they run the org.
+fn visible_token(tx: &mut dyn ReadTx, who: &Sight, id: TokenId) -> Result<Token, Error> {
+    let found = tx.token(id)?.filter(|token| {
+        let is_of_org = who.org_id.is_none_or(|org| org == token.org_id);
+        let is_ours = token.workspace_id.is_some() || token.owner == who.principal;
+        is_of_org && (who.sees_all || is_ours)
+    });
+    found.ok_or_else(|| Error::new(ErrorCode::TokenNotFound))
+}
+
+/// Whose tokens somebody sees.
+#[derive(Debug, Clone)]
+struct Sight {
+    org_id: Option<OrgId>,
+    principal: Principal,
+    sees_all: bool,
+}
+
+impl Sight {
+    fn of(who: &Identity) -> Self {
+        let sees_all = access::sees_all_tokens(&who.caller());
+        Self { org_id: who.visible_org(), principal: who.principal.clone(), sees_all }
+    }
 }
 
 /// A workspace's tokens end with it.

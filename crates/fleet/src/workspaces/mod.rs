@@ -27,6 +27,7 @@ use warren_workspace::Registry;
 use crate::Config;
 use crate::access::WorkspaceAccess;
 use crate::lifecycle::{LOOK_AGAIN_MS, Signals, event_of};
+use crate::orgs::{Grant, grant_of, require_room_for_workspace};
 use crate::reconciler::Reconciler;
 use crate::replicas::Replicas;
 use ancestry::check_parent;
@@ -104,7 +105,8 @@ impl Workspaces {
     #[tracing::instrument(name = "fleet.workspaces.create", skip_all, fields(workspace.id))]
     pub async fn create(&self, who: &Identity, request: CreateWorkspace) -> Result<Workspace, Error> {
         who.may_in_own_org(Action::WriteWorkspaces)?;
-        let workspace = self.draft(who, who.token.org_id, request)?;
+        let grant = self.grant_of(who).await?;
+        let workspace = self.draft(grant, who.token.org_id, request)?;
         tracing::Span::current().record("workspace.id", tracing::field::display(workspace.id));
         let (row, by, actor) = (workspace.clone(), who.principal.clone(), Actor::of(who));
         let max = u64::from(self.context.limits().max_workspaces_per_org);
@@ -112,9 +114,7 @@ impl Workspaces {
         self.context
             .store()
             .write(move |tx| {
-                if tx.count_workspaces(row.org_id)? >= max {
-                    return Err(Error::new(ErrorCode::WorkspaceLimit));
-                }
+                require_room_for_workspace(tx, row.org_id, max)?;
                 if let Some(parent_id) = row.parent_id {
                     check_parent(tx, row.id, row.org_id, parent_id)?;
                 }
@@ -126,10 +126,15 @@ impl Workspaces {
         Ok(workspace)
     }
 
+    /// How much this caller may give a workspace.
+    pub(crate) async fn grant_of(&self, who: &Identity) -> Result<Grant, Error> {
+        grant_of(&self.context, who).await
+    }
+
     /// A workspace as it would be made: whatever can be refused without a look at the others is refused here.
     pub(crate) fn draft(
         &self,
-        who: &Identity,
+        grant: Grant,
         org_id: OrgId,
         request: CreateWorkspace,
     ) -> Result<Workspace, Error> {
@@ -139,14 +144,14 @@ impl Workspaces {
         check_run_policy(&request.provider)?;
         request.options.check()?;
         initial_schedules::check(&request.agent.schedules, self.context.now(), self.context.limits())?;
-        let tier = tier::decide(request.tier, &request.provider, who.is_operator()).map_err(|refusal| {
+        let tier = tier::decide(request.tier, &request.provider, grant.highest_tier).map_err(|refusal| {
             let code = match refusal {
                 tier::TierRefusal::TooLow { .. } => ErrorCode::InvalidRequest,
                 tier::TierRefusal::OperatorsOnly { .. } => ErrorCode::Forbidden,
             };
             Error::with_detail(code, refusal.sentence())
         })?;
-        ceilings::check(&request.provider, tier, &self.config.ceilings, who.is_operator())
+        ceilings::check(&request.provider, tier, &self.config.ceilings, grant.is_unlimited)
             .map_err(|refusal| Error::with_detail(ErrorCode::Forbidden, refusal.sentence()))?;
         let now = self.context.now();
         let mut workspace = Workspace {

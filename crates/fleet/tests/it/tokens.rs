@@ -19,10 +19,12 @@ async fn nobody_makes_or_ends_a_token_that_may_do_more_than_their_own() {
         let refused = bed.fleet.tokens.revoke(&user, wide.token.id, Made::Ends).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Forbidden);
         let own = bed.fleet.tokens.mint(&user, user_token(narrow)).await.unwrap();
+        let own_identity = bed.identify(&own).await;
+        assert!(bed.is_valid(&own_identity).await);
         bed.fleet.tokens.revoke(&user, own.token.id, Made::Ends).await.unwrap();
         let ended = bed.fleet.tokens.identify(own.secret.reveal()).await.unwrap_err();
         assert_eq!(ended.code, ErrorCode::TokenExpired);
-        assert!(!bed.fleet.tokens.is_still_valid(own.token.id).await.unwrap());
+        assert!(!bed.is_valid(&own_identity).await);
     }
 }
 

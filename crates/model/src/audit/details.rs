@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::{
-    Desired, EventData, Principal, ScheduleChange, ScheduleRunId, Scope, ScopeSet, Status, Tier, TokenId,
-    TokenKind, WorkspaceId,
+    Desired, EventData, OrgQuotas, OrgRole, Principal, ScheduleChange, ScheduleRunId, Scope, ScopeSet,
+    Status, Tier, TokenId, TokenKind, UserId, WorkspaceId,
 };
 
 /// Names and counts; never a secret, never a file's contents.
@@ -76,6 +76,27 @@ pub enum AuditDetails {
     ImageLogin {
         username: String,
     },
+    /// A person as they are from now on.
+    User {
+        name: String,
+        display_name: String,
+        is_admin: bool,
+        role: Option<OrgRole>,
+    },
+    /// A person who is no longer there, and what ended with them.
+    UserLeft {
+        name: String,
+        ended: u64,
+    },
+    Invitation {
+        role: OrgRole,
+        email: Option<String>,
+        used_by: Option<UserId>,
+    },
+    Org {
+        name: String,
+        quotas: OrgQuotas,
+    },
 }
 
 impl AuditDetails {
@@ -119,6 +140,17 @@ impl AuditDetails {
             }
             Self::WebhookChanged { is_active } => json!({ "is_active": is_active }),
             Self::ImageLogin { username } => json!({ "username": username }),
+            Self::User { name, display_name, is_admin, role } => json!({
+                "name": name,
+                "display_name": display_name,
+                "is_admin": is_admin,
+                "role": role,
+            }),
+            Self::UserLeft { name, ended } => json!({ "name": name, "ended": ended }),
+            Self::Invitation { role, email, used_by } => {
+                json!({ "role": role, "email": email, "used_by": used_by })
+            }
+            Self::Org { name, quotas } => json!({ "name": name, "quotas": quotas }),
         }
     }
 }

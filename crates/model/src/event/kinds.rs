@@ -7,10 +7,11 @@ use super::{EventField, FieldType};
 use crate::session::{PhaseKind, Suspension};
 use crate::{
     ApprovalId, ApprovalState, ChannelId, ChatMessageId, ConversationId, DelegationId, DelegationState,
-    DeliveryId, DeliveryReason, FileChange, Finding, MemoryId, MemoryScope, PolicyDecision, Principal,
-    ProbeWay, ProviderKind, RefusalKind, RuleScopeKind, RunCause, ScheduleChange, ScheduleId, ScheduleRunId,
-    SecretOwnerKind, SessionId, SkipReason, Status, TaskId, TaskState, TemplateName, Tier, Timestamp,
-    TokenId, TokenKind, ToolRuleId, WebhookCallId, WebhookId, WebhookStopReason, WorkspaceId,
+    DeliveryId, DeliveryReason, FileChange, Finding, MemoryId, MemoryScope, OrgRole, PolicyDecision,
+    Principal, ProbeWay, ProviderKind, RefusalKind, RuleScopeKind, RunCause, ScheduleChange, ScheduleId,
+    ScheduleRunId, SecretOwnerKind, SessionId, SkipReason, Status, TaskId, TaskState, TemplateName, Tier,
+    Timestamp, TokenId, TokenKind, ToolRuleId, UserId, WebhookCallId, WebhookId, WebhookStopReason,
+    WorkspaceId,
 };
 
 /// Makes of the table: `EventKind`, one struct per kind, and `EventData`, which holds any of them. Fields behind `;`
@@ -318,6 +319,12 @@ events! {
     TokenRevoked = "identity.token.revoked" { token_id: TokenId, kind: TokenKind, name: String }
     /// Somebody opened a sign-in link.
     SignedIn = "identity.session.started" { token_id: TokenId, kind: TokenKind, name: String }
+    /// Somebody was taken into the org.
+    UserJoined = "identity.user.joined" { user_id: UserId, name: String, role: OrgRole }
+    /// Somebody's name or role was changed.
+    UserChanged = "identity.user.changed" { user_id: UserId, name: String; role: OrgRole }
+    /// Somebody left the org, or was taken out of it.
+    UserLeft = "identity.user.left" { user_id: UserId, name: String }
     /// A secret was set, or got a new value. Workspaces that run with it get it by a restart, a few at a time.
     SecretSet = "secret.value.set" { name: String, owner: SecretOwnerKind, version: u64, workspaces: u64 }
     /// A secret was removed.

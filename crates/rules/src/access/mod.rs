@@ -2,17 +2,25 @@
 
 pub mod audit;
 pub mod budget;
+pub mod people;
 pub mod rate;
 pub mod secrets;
 
-use warren_model::{OrgId, Scope, ScopeSet, Timestamp, Token, TokenKind, WorkspaceId};
+use warren_model::{
+    Holder, OrgId, OrgRole, PrincipalKind, Scope, ScopeSet, Timestamp, Token, TokenKind, WorkspaceId,
+};
 
 /// Who asks, as far as the decision needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub kind: TokenKind,
     pub org_id: OrgId,
+    /// What they may do now; see [`scopes_of`].
     pub scopes: ScopeSet,
+    /// Of a person, in that org.
+    pub role: Option<OrgRole>,
+    /// Whether they run this Warren.
+    pub is_admin: bool,
     /// The only workspace a `workspace` or `runner` token speaks for.
     pub workspace_id: Option<WorkspaceId>,
 }
@@ -36,14 +44,18 @@ pub enum Action {
     WriteSecrets,
     /// Decide what workspaces ask people for.
     DecideApprovals,
-    /// What only operators do: reset, metrics, sign-in links.
-    Operate,
+    /// Tell somebody outside of what happens in the org.
+    TellOutside,
+    /// What the operators of an org do in it: people, the audit log, resets.
+    OperateOrg,
+    /// What only those do who run this Warren: orgs, metrics, sweeps, keys.
+    OperateWarren,
     /// Ask who one is, and sign out.
     KnowOneself,
 }
 
 impl Action {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::ReadWorkspaces,
         Self::WriteWorkspaces,
         Self::UseWorkspace,
@@ -54,7 +66,9 @@ impl Action {
         Self::ReadSecrets,
         Self::WriteSecrets,
         Self::DecideApprovals,
-        Self::Operate,
+        Self::TellOutside,
+        Self::OperateOrg,
+        Self::OperateWarren,
         Self::KnowOneself,
     ];
 }
@@ -111,9 +125,8 @@ pub enum Access {
 /// Decides. What is not allowed here is denied.
 pub fn decide(caller: &Caller, action: Action, target: Target) -> Access {
     match caller.kind {
-        // A session is made from a link that only an operator can make.
-        TokenKind::Admin | TokenKind::SignIn => Access::Allowed,
-        TokenKind::User => decide_user(caller, action, target),
+        TokenKind::Admin => Access::Allowed,
+        TokenKind::User | TokenKind::SignIn => decide_person(caller, action, target),
         TokenKind::Workspace | TokenKind::Runner => decide_workspace(caller, action, target),
         TokenKind::Join | TokenKind::Login => decide_single_use(caller, target),
     }
@@ -127,7 +140,41 @@ fn decide_single_use(caller: &Caller, target: Target) -> Access {
     }
 }
 
-fn decide_user(caller: &Caller, action: Action, target: Target) -> Access {
+/// What a token lets its holder do at this moment. A browser may what its user's role says; a token that a person made, never
+/// more than they; and whoever runs this Warren may everything in the org in which they are.
+pub fn scopes_of(token: &Token, holder: Option<&Holder>) -> ScopeSet {
+    let of_role = holder.map(|holder| holder.role_there().map_or(ScopeSet::EMPTY, OrgRole::scopes));
+    match token.kind {
+        TokenKind::Admin => ScopeSet::all(),
+        TokenKind::SignIn => of_role.unwrap_or(ScopeSet::EMPTY),
+        TokenKind::User => of_role.map_or(token.scopes, |of_role| token.scopes.and(of_role)),
+        TokenKind::Workspace | TokenKind::Join | TokenKind::Runner | TokenKind::Login => token.scopes,
+    }
+}
+
+/// Whether the person whose token it is may still come in with it. Tokens that are nobody's are judged by other rules.
+pub fn is_holder_in(token: &Token, holder: Option<&Holder>) -> bool {
+    if token.owner.kind != PrincipalKind::User {
+        return true;
+    }
+    let Some(holder) = holder else { return false };
+    if holder.is_removed || holder.is_org_removed {
+        return false;
+    }
+    match token.kind {
+        TokenKind::Admin => holder.is_admin,
+        TokenKind::User | TokenKind::SignIn | TokenKind::Login => holder.role_there().is_some(),
+        TokenKind::Workspace | TokenKind::Join | TokenKind::Runner => true,
+    }
+}
+
+/// Whether somebody who was let in as `before` would be let in for the same as `after`.
+pub fn may_still(before: &Caller, after: &Caller) -> bool {
+    let keeps_rights = before.scopes.is_within(after.scopes) && (after.is_admin || !before.is_admin);
+    before.org_id == after.org_id && keeps_rights
+}
+
+fn decide_person(caller: &Caller, action: Action, target: Target) -> Access {
     let org_id = match target {
         Target::Org(org_id) | Target::Workspace { org_id, .. } => org_id,
     };
@@ -136,7 +183,12 @@ fn decide_user(caller: &Caller, action: Action, target: Target) -> Access {
     }
     let needed = match action {
         Action::KnowOneself => return Access::Allowed,
-        Action::Operate => return Access::Forbidden(None),
+        Action::OperateWarren if caller.is_admin => return Access::Allowed,
+        Action::OperateWarren => return Access::Forbidden(None),
+        // The org's events leave it: its operators decide that. The right to hand out access goes with it, as with tokens.
+        Action::TellOutside if caller.role != Some(OrgRole::Operator) => return Access::Forbidden(None),
+        Action::TellOutside => Scope::TokensWrite,
+        Action::OperateOrg => Scope::OrgOperate,
         Action::ReadWorkspaces => Scope::WorkspacesRead,
         Action::WriteWorkspaces => Scope::WorkspacesWrite,
         Action::UseWorkspace | Action::RunAnyCommand => Scope::WorkspacesUse,
@@ -176,7 +228,9 @@ fn decide_workspace(caller: &Caller, action: Action, target: Target) -> Access {
             | Action::ReadSecrets
             | Action::WriteSecrets
             | Action::DecideApprovals
-            | Action::Operate,
+            | Action::TellOutside
+            | Action::OperateOrg
+            | Action::OperateWarren,
             _,
         ) => Access::Forbidden(None),
     }
@@ -242,20 +296,26 @@ pub fn expiry_of_mint(own: Option<Timestamp>, asked: Option<Timestamp>) -> Optio
     }
 }
 
-/// Whether `caller`, who may write tokens, may end this one: what it could have made itself, and nothing wider.
-pub fn may_revoke(caller: &Caller, token: &MintRequest) -> bool {
+/// Whether `caller`, who may write tokens, may end this one: what it could have made itself, and nothing wider. Other
+/// people's tokens are ended by operators.
+pub fn may_revoke(caller: &Caller, token: &MintRequest, is_own: bool) -> bool {
+    let runs_org = caller.scopes.contains(Scope::OrgOperate);
     match token.kind {
-        _ if is_operator(caller) => true,
-        TokenKind::User => token.scopes.is_within(caller.scopes),
+        _ if caller.is_admin => true,
+        // In the browser one is oneself, whatever one's tokens may.
+        _ if is_own && caller.kind == TokenKind::SignIn => true,
+        TokenKind::User => (is_own || sees_all_tokens(caller)) && token.scopes.is_within(caller.scopes),
         TokenKind::Workspace | TokenKind::Join | TokenKind::Runner => {
             caller.scopes.contains(Scope::WorkspacesUse)
         }
-        TokenKind::Admin | TokenKind::Login | TokenKind::SignIn => false,
+        TokenKind::SignIn => runs_org,
+        TokenKind::Admin | TokenKind::Login => false,
     }
 }
 
-fn is_operator(caller: &Caller) -> bool {
-    matches!(caller.kind, TokenKind::Admin | TokenKind::SignIn)
+/// Whether somebody sees what tokens other people have in the org.
+pub fn sees_all_tokens(caller: &Caller) -> bool {
+    caller.is_admin || caller.role == Some(OrgRole::Operator)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -285,9 +345,8 @@ impl MintRefusal {
 
 /// Whether `caller`, who may write tokens, may make this one.
 pub fn decide_mint(caller: &Caller, request: &MintRequest) -> Result<(), MintRefusal> {
-    let is_operator = is_operator(caller);
     match request.kind {
-        TokenKind::Admin if !is_operator => Err(MintRefusal::WiderThanOwn),
+        TokenKind::Admin if !caller.is_admin => Err(MintRefusal::WiderThanOwn),
         TokenKind::Admin | TokenKind::User if request.workspace_id.is_some() => {
             Err(MintRefusal::WorkspaceNotForKind)
         }
@@ -296,16 +355,12 @@ pub fn decide_mint(caller: &Caller, request: &MintRequest) -> Result<(), MintRef
         }
         TokenKind::Admin => Ok(()),
         TokenKind::User if request.scopes.is_empty() => Err(MintRefusal::ScopesMissing),
-        TokenKind::User if is_operator || request.scopes.is_within(caller.scopes) => Ok(()),
+        TokenKind::User if request.scopes.is_within(caller.scopes) => Ok(()),
         TokenKind::User => Err(MintRefusal::WiderThanOwn),
         TokenKind::Workspace | TokenKind::Join if request.workspace_id.is_none() => {
             Err(MintRefusal::WorkspaceMissing)
         }
-        TokenKind::Workspace | TokenKind::Join
-            if is_operator || caller.scopes.contains(Scope::WorkspacesUse) =>
-        {
-            Ok(())
-        }
+        TokenKind::Workspace | TokenKind::Join if caller.scopes.contains(Scope::WorkspacesUse) => Ok(()),
         TokenKind::Workspace | TokenKind::Join => Err(MintRefusal::WiderThanOwn),
         TokenKind::Runner | TokenKind::Login | TokenKind::SignIn => Err(MintRefusal::KindNotOffered),
     }
@@ -323,7 +378,135 @@ mod tests {
 
     fn caller(kind: TokenKind, scopes: &[Scope]) -> Caller {
         let workspace_id = matches!(kind, TokenKind::Workspace | TokenKind::Runner).then(|| workspace(1));
-        Caller { kind, org_id: OrgId::DEFAULT, scopes: scopes.iter().copied().collect(), workspace_id }
+        let is_admin = kind == TokenKind::Admin;
+        let scopes = if is_admin { ScopeSet::all() } else { scopes.iter().copied().collect() };
+        Caller { kind, org_id: OrgId::DEFAULT, scopes, role: None, is_admin, workspace_id }
+    }
+
+    fn person(role: Option<OrgRole>) -> Holder {
+        Holder {
+            user_id: warren_model::UserId::OPERATOR,
+            name: "somebody".parse().unwrap(),
+            display_name: "Somebody".into(),
+            is_admin: false,
+            is_removed: false,
+            role,
+            is_org_removed: false,
+            org_name: None,
+        }
+    }
+
+    fn of_person(kind: TokenKind, scopes: &[Scope]) -> Token {
+        Token {
+            id: warren_model::TokenId::from_parts(Timestamp::from_micros(1), [1; 10]),
+            kind,
+            hash: warren_model::TokenSecret::new(kind, [1; 32]).hash(),
+            prefix: String::new(),
+            name: String::new(),
+            owner: warren_model::Principal::user(warren_model::UserId::OPERATOR),
+            org_id: OrgId::DEFAULT,
+            workspace_id: None,
+            scopes: scopes.iter().copied().collect(),
+            created_at: Timestamp::from_micros(1),
+            expires_at: None,
+            last_used_at: None,
+            revoked_at: None,
+            used_at: None,
+        }
+    }
+
+    fn in_browser(role: OrgRole) -> Caller {
+        let scopes = scopes_of(&of_person(TokenKind::SignIn, &Scope::ALL), Some(&person(Some(role))));
+        Caller { scopes, role: Some(role), ..caller(TokenKind::SignIn, &[]) }
+    }
+
+    // F30: a browser has its user's rights, never more
+    #[test]
+    fn a_browser_may_what_its_users_role_says() {
+        let allowed = |role| {
+            let who = in_browser(role);
+            let may = |action: &Action| decide(&who, *action, Target::Org(OrgId::DEFAULT)) == Access::Allowed;
+            Action::ALL.iter().copied().filter(may).collect::<Vec<_>>()
+        };
+        let reads = [Action::ReadWorkspaces, Action::ReadEvents, Action::KnowOneself];
+        assert_eq!(allowed(OrgRole::Viewer), reads);
+        let of_operators =
+            [Action::WriteSecrets, Action::TellOutside, Action::OperateOrg, Action::OperateWarren];
+        let without = |left: &[Action]| {
+            Action::ALL.iter().copied().filter(|action| !left.contains(action)).collect::<Vec<_>>()
+        };
+        assert_eq!(allowed(OrgRole::Member), without(&of_operators));
+        assert_eq!(allowed(OrgRole::Operator), without(&[Action::OperateWarren]));
+        for role in OrgRole::ALL {
+            let elsewhere = Target::Org(OTHER_ORG);
+            assert_eq!(decide(&in_browser(*role), Action::ReadWorkspaces, elsewhere), Access::Hidden);
+        }
+        let runs_warren = Caller { is_admin: true, ..in_browser(OrgRole::Operator) };
+        assert_eq!(decide(&runs_warren, Action::OperateWarren, Target::Org(OrgId::DEFAULT)), Access::Allowed);
+        assert_eq!(decide(&runs_warren, Action::ReadWorkspaces, Target::Org(OTHER_ORG)), Access::Hidden);
+    }
+
+    // F30: a token that was made when its holder could do more does not keep it
+    #[test]
+    fn a_persons_token_never_may_more_than_they() {
+        let wide = of_person(TokenKind::User, &Scope::ALL);
+        for role in OrgRole::ALL {
+            assert_eq!(scopes_of(&wide, Some(&person(Some(*role)))), role.scopes());
+        }
+        assert_eq!(scopes_of(&wide, Some(&person(None))), ScopeSet::EMPTY);
+        let narrow = of_person(TokenKind::User, &[Scope::EventsRead]);
+        assert_eq!(scopes_of(&narrow, Some(&person(Some(OrgRole::Operator)))), narrow.scopes);
+    }
+
+    // F30: whoever is gone does not come in
+    #[test]
+    fn a_token_lets_nobody_in_whose_holder_is_gone_unknown_or_not_in_the_org() {
+        let is_in = |kind, holder: Option<&Holder>| is_holder_in(&of_person(kind, &[]), holder);
+        let member = person(Some(OrgRole::Member));
+        let admin = Holder { is_admin: true, ..person(None) };
+        for kind in [TokenKind::User, TokenKind::SignIn, TokenKind::Login] {
+            assert!(is_in(kind, Some(&member)) && is_in(kind, Some(&admin)), "{kind:?}");
+            assert!(!is_in(kind, Some(&person(None))) && !is_in(kind, None), "{kind:?}");
+        }
+        assert!(is_in(TokenKind::Admin, Some(&admin)) && !is_in(TokenKind::Admin, Some(&member)));
+        for gone in
+            [Holder { is_removed: true, ..admin.clone() }, Holder { is_org_removed: true, ..admin.clone() }]
+        {
+            assert!(!is_in(TokenKind::Admin, Some(&gone)) && !is_in(TokenKind::SignIn, Some(&gone)));
+        }
+    }
+
+    // F30, sec/U05: a role that is taken away ends what is open
+    #[test]
+    fn who_may_less_now_or_works_elsewhere_comes_in_anew() {
+        let all = OrgRole::ALL;
+        for (at, before) in all.iter().enumerate() {
+            for (now, after) in all.iter().enumerate() {
+                assert_eq!(may_still(&in_browser(*before), &in_browser(*after)), now >= at);
+            }
+        }
+        let operator = in_browser(OrgRole::Operator);
+        let moved = Caller { org_id: OTHER_ORG, ..operator.clone() };
+        let admin = Caller { is_admin: true, ..operator.clone() };
+        assert!(
+            !may_still(&operator, &moved) && !may_still(&admin, &operator) && may_still(&operator, &admin)
+        );
+    }
+
+    // F30: other people's tokens are operators'
+    #[test]
+    fn members_end_their_own_tokens_and_operators_those_of_others() {
+        let ends = |who: &Caller, kind, scopes: &[Scope], is_own| {
+            let token = MintRequest { kind, scopes: scopes.iter().copied().collect(), workspace_id: None };
+            may_revoke(who, &token, is_own)
+        };
+        let (member, operator) = (in_browser(OrgRole::Member), in_browser(OrgRole::Operator));
+        assert!(ends(&member, TokenKind::User, &Scope::ALL, true), "one's own, however wide it was");
+        assert!(!ends(&member, TokenKind::User, &[Scope::EventsRead], false));
+        assert!(ends(&operator, TokenKind::User, &Scope::ALL, false));
+        assert!(ends(&member, TokenKind::SignIn, &[], true) && !ends(&member, TokenKind::SignIn, &[], false));
+        assert!(ends(&operator, TokenKind::SignIn, &[], false));
+        assert!(!ends(&operator, TokenKind::Admin, &[], false));
     }
 
     // F18
@@ -470,11 +653,11 @@ mod tests {
             workspace_id: None,
         };
         for kind in [TokenKind::Admin, TokenKind::SignIn, TokenKind::Login, TokenKind::Workspace] {
-            assert!(!may_revoke(&narrow, &token(kind, &[])), "{kind:?}");
-            assert!(may_revoke(&caller(TokenKind::Admin, &[]), &token(kind, &[])));
+            assert!(!may_revoke(&narrow, &token(kind, &[]), true), "{kind:?}");
+            assert!(may_revoke(&caller(TokenKind::Admin, &[]), &token(kind, &[]), false));
         }
-        assert!(may_revoke(&narrow, &token(TokenKind::User, &[Scope::TokensWrite])));
-        assert!(!may_revoke(&narrow, &token(TokenKind::User, &[Scope::WorkspacesWrite])));
+        assert!(may_revoke(&narrow, &token(TokenKind::User, &[Scope::TokensWrite]), true));
+        assert!(!may_revoke(&narrow, &token(TokenKind::User, &[Scope::WorkspacesWrite]), true));
     }
 
     // sec/U06

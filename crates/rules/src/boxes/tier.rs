@@ -40,18 +40,14 @@ impl TierRefusal {
     }
 }
 
-/// The tier of a new workspace: as asked, or the least that its config needs.
-pub fn decide(
-    asked: Option<Tier>,
-    provider: &ProviderConfig,
-    is_operator: bool,
-) -> Result<Tier, TierRefusal> {
+/// The tier of a new workspace: as asked, or the least that its config needs, up to the highest that the caller may give.
+pub fn decide(asked: Option<Tier>, provider: &ProviderConfig, highest: Tier) -> Result<Tier, TierRefusal> {
     let needed = needed(provider);
     let tier = asked.unwrap_or(needed);
     if tier < needed {
         return Err(TierRefusal::TooLow { needed });
     }
-    if tier > Tier::Basic && !is_operator {
+    if tier > highest {
         return Err(TierRefusal::OperatorsOnly { tier });
     }
     Ok(tier)
@@ -88,19 +84,20 @@ mod tests {
             (relaxed, Tier::Privileged),
             (ProviderConfig::Local(LocalConfig::default()), Tier::Privileged),
         ] {
-            assert_eq!(decide(None, &config, true), Ok(tier), "{config:?}");
+            assert_eq!(decide(None, &config, Tier::Privileged), Ok(tier), "{config:?}");
         }
     }
 
     // F9
     #[test]
     fn more_than_a_box_is_given_by_operators_only_and_never_less_than_needed() {
-        assert_eq!(decide(None, &sandbox(vec![]), false), Ok(Tier::Basic));
+        assert_eq!(decide(None, &sandbox(vec![]), Tier::Basic), Ok(Tier::Basic));
         let refused = Err(TierRefusal::OperatorsOnly { tier: Tier::Extended });
-        assert_eq!(decide(None, &sandbox(vec![mount()]), false), refused);
+        assert_eq!(decide(None, &sandbox(vec![mount()]), Tier::Basic), refused);
+        assert_eq!(decide(None, &sandbox(vec![mount()]), Tier::Extended), Ok(Tier::Extended));
         let refused = Err(TierRefusal::OperatorsOnly { tier: Tier::Privileged });
-        assert_eq!(decide(Some(Tier::Privileged), &sandbox(vec![]), false), refused);
+        assert_eq!(decide(Some(Tier::Privileged), &sandbox(vec![]), Tier::Extended), refused);
         let refused = Err(TierRefusal::TooLow { needed: Tier::Extended });
-        assert_eq!(decide(Some(Tier::Basic), &sandbox(vec![mount()]), true), refused);
+        assert_eq!(decide(Some(Tier::Basic), &sandbox(vec![mount()]), Tier::Privileged), refused);
     }
 }

@@ -67,7 +67,7 @@ impl A2aRequest {
                 _ = recheck.tick() => {}
             }
             // A database that is away is no reason to hang up on a reader who was let in.
-            if let Ok(false) = self.app.fleet.tokens.is_still_valid(self.who.token.id).await {
+            if let Ok(false) = self.app.fleet.tokens.is_still_valid(&self.who).await {
                 return ErrorCode::TokenExpired;
             }
             match self.app.exchange.peers.reach(&self.who, self.workspace.id).await {

@@ -10,6 +10,7 @@ pub(crate) mod exchange;
 mod files;
 mod memories;
 mod new_workspaces;
+mod people;
 mod runtimes;
 pub(crate) mod session_steps;
 pub(crate) mod sessions;
@@ -24,6 +25,7 @@ pub(crate) use self::events::*;
 pub(crate) use self::files::*;
 pub(crate) use self::memories::*;
 pub(crate) use self::new_workspaces::*;
+pub(crate) use self::people::*;
 pub(crate) use self::runtimes::*;
 pub(crate) use self::tokens::*;
 pub(crate) use self::tools::*;
@@ -46,7 +48,7 @@ pub(crate) fn principal(principal: &model::Principal) -> api::Principal {
         model::PrincipalKind::Channel => api::PrincipalKind::Channel,
         model::PrincipalKind::System => api::PrincipalKind::System,
     };
-    api::Principal { kind, id: principal.id.clone() }
+    api::Principal { kind, id: principal.id.clone(), name: None }
 }
 
 /// An id in a body or query, with its field's name in the error.
@@ -78,6 +80,7 @@ pub(crate) fn moment_from(
 
 #[cfg(test)]
 mod tests {
+    use super::people::{role, role_from};
     use super::tokens::{token_kind, token_kind_from};
     use super::*;
 
@@ -86,6 +89,15 @@ mod tests {
     fn every_status_has_the_same_name_on_the_wire_as_in_the_model() {
         for one in model::Status::ALL {
             assert_eq!(serde_json::to_value(status(*one)).unwrap(), one.as_str());
+        }
+    }
+
+    // F9
+    #[test]
+    fn every_role_has_the_same_name_on_the_wire_as_in_the_model() {
+        for one in model::OrgRole::ALL {
+            assert_eq!(serde_json::to_value(role(*one)).unwrap(), one.as_str());
+            assert_eq!(role_from(role(*one)), *one);
         }
     }
 

@@ -4,7 +4,6 @@ use warren_api as api;
 use warren_fleet::{ImageLogin, SecretSummary};
 use warren_model as model;
 use warren_model::ErrorCode;
-use warren_service::Identity;
 
 use super::principal;
 use crate::problem::Failure;
@@ -43,7 +42,7 @@ pub(super) fn token_kind_from(kind: api::TokenKind) -> model::TokenKind {
     }
 }
 
-fn scopes(set: model::ScopeSet) -> Vec<String> {
+pub(super) fn scopes(set: model::ScopeSet) -> Vec<String> {
     set.iter().map(|scope| scope.as_str().to_owned()).collect()
 }
 
@@ -98,14 +97,5 @@ pub(crate) fn image_login(login: &ImageLogin) -> api::ImageLogin {
         username: login.username.clone(),
         updated_at: login.updated_at.to_string(),
         updated_by: principal(&login.updated_by),
-    }
-}
-
-pub(crate) fn sign_in(identity: &Identity) -> api::SignIn {
-    api::SignIn {
-        principal: principal(&identity.principal),
-        token_kind: token_kind(identity.token.kind),
-        scopes: scopes(identity.token.scopes),
-        expires_at: identity.token.expires_at.map(|at| at.to_string()),
     }
 }

@@ -84,6 +84,7 @@ impl Server {
             event_streams: Arc::new(Semaphore::new(max_streams)),
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
+            sign_in_provider: config.sign_in_provider,
             stopping: CancellationToken::new(),
             agents,
             operations,

@@ -46,7 +46,7 @@ pub(super) async fn ready(State(app): State<Arc<App>>) -> Response {
 pub(super) async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Failure> {
     if !app.has_public_metrics {
         let who = auth::identify(&app, &Method::GET, &headers).await?;
-        who.may_in_own_org(Action::Operate)?;
+        who.may_in_own_org(Action::OperateWarren)?;
     }
     let text = app.telemetry.render();
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())

@@ -14,19 +14,22 @@ mod files;
 mod health;
 mod image_logins;
 mod info;
+mod invitations;
 mod keys;
 mod lifecycle;
 mod memory;
 mod models;
+mod orgs;
 mod runtimes;
 mod schedules;
 mod secrets;
 mod sessions;
-mod sign_in;
+pub(crate) mod sign_in;
 mod templates;
 mod tokens;
 mod tool_rules;
 mod tools;
+mod users;
 mod webhooks;
 mod workspaces;
 
@@ -135,6 +138,17 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(audit::head))
         .routes(routes!(sign_in::sign_in, sign_in::show, sign_in::sign_out))
         .routes(routes!(sign_in::make_link))
+        .routes(routes!(sign_in::ways))
+        .routes(routes!(sign_in::switch_org))
+        .routes(routes!(invitations::preview))
+        .routes(routes!(invitations::accept))
+        .routes(routes!(invitations::create, invitations::list))
+        .routes(routes!(invitations::revoke))
+        .routes(routes!(users::create, users::list))
+        .routes(routes!(users::show, users::patch, users::remove))
+        .routes(routes!(users::make_link))
+        .routes(routes!(orgs::create, orgs::list))
+        .routes(routes!(orgs::show, orgs::patch, orgs::remove))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
         .routes(routes!(messages::send))

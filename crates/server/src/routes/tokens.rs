@@ -125,7 +125,7 @@ pub(super) async fn revoke(
     Ok(axum::Json(RevokedToken { id: id.to_string(), ended: !params.keep, made }))
 }
 
-fn made_list(things: &[MadeThing]) -> MadeWithTokenList {
+pub(super) fn made_list(things: &[MadeThing]) -> MadeWithTokenList {
     let counts = count_kinds(things).into_iter().map(|(kind, count)| (kind.to_owned(), count as u64));
     let item = |thing: &MadeThing| MadeWithToken {
         kind: thing.made.kind().to_owned(),

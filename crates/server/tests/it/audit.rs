@@ -77,11 +77,11 @@ async fn every_change_leaves_an_entry_that_says_who_did_what_to_which() {
     assert!(last["principal"].as_str().unwrap().starts_with("user:"));
     assert!(last["token_prefix"].as_str().unwrap().starts_with("wrn_admin_"));
     assert_eq!(last["request_id"].as_str(), answer.header("x-request-id"), "it leads to the log's lines");
-    assert_eq!(entries[1]["details"], json!({ "knobs": ["local"], "tier": "privileged" }));
+    assert_eq!(entries[1]["details"], json!({ "by": "operator", "knobs": ["local"], "tier": "privileged" }));
     assert_eq!(entries[3]["target"]["id"], token_id);
     assert_eq!(entries[3]["details"]["scopes"], json!(["events:read"]));
     assert_eq!(entries[5]["target"], json!({ "kind": "secret", "id": "API_KEY" }));
-    assert_eq!(entries[10]["details"], json!({ "from_micros": null, "to_micros": 5 }));
+    assert_eq!(entries[10]["details"], json!({ "by": "operator", "from_micros": null, "to_micros": 5 }));
     assert_eq!(entries[11]["target"], json!({ "kind": "sweep", "id": "stalls" }));
     assert!(entries[13]["token_prefix"].as_str().unwrap().starts_with("wrn_join_"), "{}", entries[13]);
     let text = serde_json::to_string(entries).unwrap();

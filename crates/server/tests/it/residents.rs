@@ -175,7 +175,14 @@ async fn a_wedge_is_set_by_its_first_sign_and_lasts_until_a_reply_with_content()
 
 /// The credentials of its runner that are good, by their ids.
 async fn credentials(warren: &Warren, id: WorkspaceId) -> Vec<TokenId> {
-    let query = TokenQuery { org_id: None, owner: None, includes_ended: false, after: None, limit: 1_000 };
+    let query = TokenQuery {
+        org_id: None,
+        owner: None,
+        only_of: None,
+        includes_ended: false,
+        after: None,
+        limit: 1_000,
+    };
     let all = warren.store.read(move |tx| tx.tokens(&query)).await.unwrap().rows;
     let of_it = |token: &Token| token.kind == TokenKind::Runner && token.workspace_id == Some(id);
     all.into_iter().filter(of_it).filter(|token| token.revoked_at.is_none()).map(|token| token.id).collect()

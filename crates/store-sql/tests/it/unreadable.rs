@@ -184,7 +184,14 @@ impl Three {
         let found = store.read::<_, Error, _>(move |tx| tx.vitals_of(&ids)).await.unwrap();
         assert_eq!((found.rows.len(), found.unreadable[0].id.clone()), (2, ids[1].to_string()));
 
-        let query = TokenQuery { org_id: None, owner: None, includes_ended: true, after: None, limit: 9 };
+        let query = TokenQuery {
+            org_id: None,
+            owner: None,
+            only_of: None,
+            includes_ended: true,
+            after: None,
+            limit: 9,
+        };
         let page = store.read::<_, Error, _>(move |tx| tx.tokens(&query)).await.unwrap();
         let [first, second, third] = self.tokens.each_ref().map(|row| row.id.to_string());
         assert_eq!(names(&page, |row| row.id.to_string()), ([first, third].into(), [second].into()));

@@ -12,9 +12,11 @@ pub mod chat;
 pub mod delegations;
 pub mod deliveries;
 pub mod events;
+pub mod invitations;
 pub mod leases;
 pub mod made_with;
 pub mod memory;
+pub mod orgs;
 pub mod positions;
 pub mod push_configs;
 pub mod registrations;
@@ -37,6 +39,7 @@ pub mod templates;
 pub mod tokens;
 pub mod tool_rules;
 pub mod transactions;
+pub mod users;
 pub mod vitals;
 pub mod webhooks;
 pub mod workspaces;
@@ -264,6 +267,23 @@ macro_rules! contract_tests {
             }
             made_with {
                 what_was_made_is_found_by_its_token_until_nothing_is_left_of_it
+                what_somebody_made_in_an_org_is_found_whatever_their_token_was
+            }
+            users {
+                the_person_who_started_this_warren_is_there_from_the_beginning
+                every_field_comes_back_and_a_name_is_taken_once_until_its_owner_is_removed
+                looks_are_taken_by_one_of_many
+                a_providers_person_is_one_users
+                a_token_is_found_with_its_holder_as_they_stand_now
+            }
+            orgs {
+                orgs_come_back_as_they_were_written_and_in_pages
+                members_are_listed_counted_and_kept_when_they_leave
+                spending_and_running_sessions_are_counted_by_org
+            }
+            invitations {
+                an_invitation_is_used_by_one_of_many
+                invitations_are_listed_by_org_and_cleared_when_old
             }
             box_holders {
                 a_box_has_one_holder_and_a_late_claim_is_refused

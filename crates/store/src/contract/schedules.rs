@@ -10,7 +10,7 @@ use warren_model::{
 use super::samples::{NOW, id, insert, update, workspace};
 use crate::{Error, ScheduleQuery, ScheduleRunQuery, Store};
 
-fn schedule(workspace_id: WorkspaceId, name: &str) -> Schedule {
+pub(super) fn schedule(workspace_id: WorkspaceId, name: &str) -> Schedule {
     Schedule {
         id: id(),
         org_id: OrgId::DEFAULT,

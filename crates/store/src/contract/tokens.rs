@@ -169,7 +169,14 @@ pub async fn lists_are_filtered_and_come_in_pages(store: Arc<dyn Store>) {
     for written in [&used, &revoked, &both, &theirs, &ours] {
         assert_eq!(insert_token(&*store, written).await, Ok(()));
     }
-    let all = TokenQuery { org_id: None, owner: None, includes_ended: false, after: None, limit: 100 };
+    let all = TokenQuery {
+        org_id: None,
+        owner: None,
+        only_of: None,
+        includes_ended: false,
+        after: None,
+        limit: 100,
+    };
     let by_org = TokenQuery { org_id: Some(org_id), ..all.clone() };
     let cases = [
         ("all", all.clone(), vec![&ours, &theirs, &both]),

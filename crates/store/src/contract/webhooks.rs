@@ -9,7 +9,7 @@ use warren_model::{
 use super::samples::{NOW, id, insert, update, workspace};
 use crate::{Error, Store, WebhookCallQuery};
 
-fn webhook() -> Webhook {
+pub(super) fn webhook() -> Webhook {
     Webhook {
         id: id(),
         org_id: OrgId::DEFAULT,

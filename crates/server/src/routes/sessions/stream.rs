@@ -172,7 +172,7 @@ pub(super) async fn lost(app: Arc<App>, who: Identity, name: SessionName) -> Err
             _ = recheck.tick() => {}
         }
         // A database that is away is no reason to hang up on a reader who was let in.
-        if let Ok(false) = app.fleet.tokens.is_still_valid(who.token.id).await {
+        if let Ok(false) = app.fleet.tokens.is_still_valid(&who).await {
             return ErrorCode::TokenExpired;
         }
         match app.agents.sessions.get(&who, &name).await {
