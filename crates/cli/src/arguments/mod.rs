@@ -7,6 +7,7 @@ mod duration;
 mod image;
 mod memory;
 mod model_server;
+mod people;
 mod process;
 mod queue;
 mod run;
@@ -25,6 +26,9 @@ pub(crate) use duration::Span;
 pub(crate) use image::ImageCommand;
 pub(crate) use memory::{ApprovalCommand, MemoryCommand, MemoryScope, SetMemoryArguments};
 pub(crate) use model_server::ModelServerArguments;
+pub(crate) use people::{
+    AddUserArguments, OrgCommand, Quota, QuotaArguments, RoleName, TierName, UserCommand,
+};
 pub(crate) use process::{
     AttachArguments, KillArguments, KillSignal, LogsArguments, ShellArguments, StartArguments,
 };
@@ -37,7 +41,7 @@ pub(crate) use session::{
     AnswerArguments, DecisionArguments, ListSessionsArguments, RememberScope, ResumeArguments, SendMode,
     SessionCommand, StopArguments,
 };
-pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
+pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, TemplateCommand};
 pub(crate) use webhook::{CallState, WebhookCommand};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
@@ -154,9 +158,14 @@ pub(crate) enum TopCommand {
     /// Decide what workspaces ask people for
     #[command(subcommand)]
     Approval(ApprovalCommand),
-    /// Make whole trees of workspaces
+    /// Take people into the org, invite them, and say what they may do
+    #[command(subcommand)]
+    User(UserCommand),
+    /// Make orgs and say how much they may have; make whole trees of workspaces
     #[command(subcommand)]
     Org(OrgCommand),
+    /// Say who you are to the server, and what you may do
+    Whoami,
     /// Move workspaces from one Warren to another
     #[command(subcommand)]
     Bundle(BundleCommand),

@@ -33,14 +33,6 @@ pub(crate) enum TemplateCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum OrgCommand {
-    /// Make a tree of workspaces, from a document or from a stored template
-    ///
-    /// Required variables are checked first; if one is missing, nothing is made. Exits with 1 if some could not be made.
-    Import(ImportArguments),
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
     /// A YAML or JSON document; `-` is standard input

@@ -17,6 +17,7 @@ mod local_files;
 mod mcp;
 mod memory;
 mod model_server;
+mod people;
 mod processes;
 mod queue;
 mod run;
@@ -61,7 +62,9 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Schedule(command) => block_on(schedule::run(context, command)),
         TopCommand::Memory(command) => block_on(memory::run(context, command)),
         TopCommand::Approval(command) => block_on(approval::run(context, command)),
-        TopCommand::Org(command) => block_on(template::run_org(context, command)),
+        TopCommand::User(command) => block_on(people::run_user(context, command)),
+        TopCommand::Whoami => block_on(people::whoami(context)),
+        TopCommand::Org(command) => block_on(people::run_org(context, command)),
         TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
         TopCommand::Mcp(arguments) => block_on(mcp::run(context, &arguments)),
         TopCommand::Runner(arguments) => block_on(runner::run(context, arguments)),

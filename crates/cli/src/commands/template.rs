@@ -13,7 +13,7 @@ use warren_rules::lifecycle::templates::Library;
 
 use super::cursors::all_pages;
 use super::workspace::{age, note_tier};
-use crate::arguments::{ExpandArguments, ImportArguments, OrgCommand, TemplateCommand};
+use crate::arguments::{ExpandArguments, ImportArguments, TemplateCommand};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
@@ -42,8 +42,8 @@ pub(crate) async fn run(context: &Context, command: TemplateCommand) -> Outcome<
     Ok(Exit::OK)
 }
 
-pub(crate) async fn run_org(context: &Context, command: OrgCommand) -> Outcome<Exit> {
-    let OrgCommand::Import(ImportArguments { file, template, name, parent, provided_env }) = command;
+pub(crate) async fn import(context: &Context, arguments: ImportArguments) -> Outcome<Exit> {
+    let ImportArguments { file, template, name, parent, provided_env } = arguments;
     let tree = file.map(|file| Document::read(&file)?.checked()).transpose()?;
     let client = context.client()?;
     let parent_id = match parent {

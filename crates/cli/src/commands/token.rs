@@ -68,7 +68,7 @@ async fn made(context: &Context, client: &Client, id: &str) -> Outcome<()> {
     made_table(context, &made)
 }
 
-fn made_table(context: &Context, made: &MadeWithTokenList) -> Outcome<()> {
+pub(crate) fn made_table(context: &Context, made: &MadeWithTokenList) -> Outcome<()> {
     if made.items.is_empty() {
         return Ok(());
     }
@@ -81,7 +81,7 @@ fn made_table(context: &Context, made: &MadeWithTokenList) -> Outcome<()> {
 }
 
 /// Such as `3 schedules, 1 webhook`; absent: nothing.
-fn counted(counts: &BTreeMap<String, u64>) -> Option<String> {
+pub(crate) fn counted(counts: &BTreeMap<String, u64>) -> Option<String> {
     let one =
         |(kind, count): (&String, &u64)| format!("{count} {kind}{}", if *count == 1 { "" } else { "s" });
     let words: Vec<_> = counts.iter().filter(|(_, count)| **count > 0).map(one).collect();
@@ -98,7 +98,7 @@ const fn wire_kind(kind: TokenKind) -> warren_api::MintableKind {
 }
 
 /// Rounded up: a token must not end before what was asked for.
-const fn whole_seconds(span: Span) -> u64 {
+pub(crate) const fn whole_seconds(span: Span) -> u64 {
     span.ms.div_ceil(1_000)
 }
 

@@ -10,6 +10,7 @@ pub use quotas::{left_for_org, require_session_room};
 
 use warren_model::{
     AuditAction, AuditDetails, AuditTargetKind, ErrorCode, Org, OrgId, OrgQuotas, OrgRole, ShortName,
+    TokenKind,
 };
 use warren_rules::access::budget::Month;
 use warren_service::{Action, Actor, Context, Error, Identity};
@@ -93,8 +94,13 @@ impl Orgs {
             .read(move |tx| {
                 let org = find_org(tx, &org)?;
                 let view = view(tx, &who, org, &Month::of(now).to_string())?;
-                let is_seen = who.runs_warren() || view.role.is_some() || view.org.id == who.token.org_id;
-                if is_seen { Ok(view) } else { Err(Error::new(ErrorCode::OrgNotFound)) }
+                let is_persons = who.token.kind == TokenKind::SignIn && view.role.is_some();
+                // A program's token is of one org, whatever else its holder is in.
+                if who.runs_warren() || is_persons || view.org.id == who.token.org_id {
+                    Ok(view)
+                } else {
+                    Err(Error::new(ErrorCode::OrgNotFound))
+                }
             })
             .await
     }
@@ -195,7 +201,8 @@ pub(crate) fn org_in(tx: &mut (impl ReadTx + ?Sized), id: OrgId) -> Result<Org, 
 }
 
 fn own_orgs(tx: &mut dyn ReadTx, who: &Identity) -> Result<Page<Org, OrgId>, Error> {
-    let own = user_id(&who.principal).map_or(Ok(Vec::new()), |id| tx.orgs_of(id))?;
+    let mut own = user_id(&who.principal).map_or(Ok(Vec::new()), |id| tx.orgs_of(id))?;
+    own.retain(|(org, _)| who.token.kind == TokenKind::SignIn || org.id == who.token.org_id);
     Ok(Page { rows: own.into_iter().map(|(org, _)| org).collect(), next: None, unreadable: Vec::new() })
 }
 

@@ -11,7 +11,7 @@ use warren_rules::access::people;
 use warren_service::{Action, Actor, Error, Identity};
 use warren_store::{ReadTx, TokenQuery, WriteTx};
 
-use super::{Users, event, find_user, org_of, require_another_admin};
+use super::{Users, event, find_user, org_of, require_another_admin, require_person};
 use crate::tokens::{Ending, Made, MadeThing, active_things, end, thing};
 
 const TOKENS_PAGE: u32 = 500;
@@ -33,7 +33,7 @@ impl Users {
         user: &str,
         made: Made,
     ) -> Result<Departure, Error> {
-        who.may_in_own_org(Action::KnowOneself)?;
+        require_person(who)?;
         let (who, user, now) = (who.clone(), user.to_owned(), self.context.now());
         self.context
             .store()

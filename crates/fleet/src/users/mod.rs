@@ -161,7 +161,7 @@ impl Users {
         user: &str,
         change: ChangeUser,
     ) -> Result<OrgPerson, Error> {
-        who.may_in_own_org(Action::KnowOneself)?;
+        require_person(who)?;
         let (who, user, now) = (who.clone(), user.to_owned(), self.context.now());
         self.context
             .store()
@@ -186,7 +186,7 @@ impl Users {
     /// Makes a link by which a person signs in: for oneself, or by those who run the orgs that the person is in.
     #[tracing::instrument(name = "fleet.users.make_link", skip_all)]
     pub async fn make_link(&self, who: &Identity, user: &str) -> Result<Minted, Error> {
-        who.may_in_own_org(Action::KnowOneself)?;
+        require_person(who)?;
         let (asker, user) = (who.clone(), user.to_owned());
         let (user, org_id) = self
             .context
@@ -258,6 +258,12 @@ impl Users {
             })
             .await
     }
+}
+
+/// Agents have no say about people.
+fn require_person(who: &Identity) -> Result<(), Error> {
+    who.may_in_own_org(Action::KnowOneself)?;
+    if who.is_person() { Ok(()) } else { Err(Error::new(ErrorCode::Forbidden)) }
 }
 
 /// The id of a person, if it is one.

@@ -12,12 +12,19 @@ pub(super) enum Need {
     InOrg(Scope),
     /// A scope, and that the token or rule that the path names is in one's own org.
     OnToken(Scope),
+    /// A scope, and that the token is one's own or one runs its org.
+    OnOthersToken(Scope),
+    /// A scope, and that the person or the invitation is of one's own org.
+    OnPerson(Scope),
+    /// Working in the first org from now on.
+    Switching,
     /// A deed in the workspace that the path names.
     On(Deed),
     /// Events: one's own workspace's, or a scope.
     Events,
-    /// Events for somebody outside: the right to read them, and to hand out access.
+    /// Events for somebody outside: the right to read them, and to hand out access, and of a person that they run the org.
     Telling,
+    /// Running this Warren.
     Operator,
     /// The door of join tokens, and the one of runners.
     Joining,
@@ -70,12 +77,30 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("call_tool", Need::On(Deed::Use)),
     ("list_tokens", Need::InOrg(Scope::TokensRead)),
     ("create_token", Need::InOrg(Scope::TokensWrite)),
-    ("revoke_token", Need::OnToken(Scope::TokensWrite)),
-    ("list_made_with_token", Need::OnToken(Scope::TokensRead)),
+    ("revoke_token", Need::OnOthersToken(Scope::TokensWrite)),
+    ("list_made_with_token", Need::OnOthersToken(Scope::TokensRead)),
     ("sign_in", Need::Public),
     ("show_sign_in", Need::Oneself),
     ("sign_out", Need::Oneself),
     ("make_sign_in_link", Need::Operator),
+    ("list_sign_in_ways", Need::Public),
+    ("preview_invitation", Need::Public),
+    ("use_invitation", Need::Public),
+    ("switch_org", Need::Switching),
+    ("create_invitation", Need::InOrg(Scope::OrgOperate)),
+    ("list_invitations", Need::InOrg(Scope::OrgOperate)),
+    ("revoke_invitation", Need::OnPerson(Scope::OrgOperate)),
+    ("create_user", Need::InOrg(Scope::OrgOperate)),
+    ("list_users", Need::InOrg(Scope::WorkspacesRead)),
+    ("show_user", Need::OnPerson(Scope::WorkspacesRead)),
+    ("change_user", Need::OnPerson(Scope::OrgOperate)),
+    ("remove_user", Need::OnPerson(Scope::OrgOperate)),
+    ("make_user_sign_in_link", Need::OnPerson(Scope::OrgOperate)),
+    ("create_org", Need::Operator),
+    ("list_orgs", Need::InOrg(Scope::WorkspacesRead)),
+    ("show_org", Need::OnPerson(Scope::WorkspacesRead)),
+    ("change_org", Need::Operator),
+    ("remove_org", Need::Operator),
     ("follow_events", Need::Events),
     ("follow_events_by_websocket", Need::Events),
     ("register_runtime", Need::Joining),
@@ -92,7 +117,7 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("list_workspace_secrets", Need::On(Deed::SeeSecrets)),
     ("set_workspace_secret", Need::On(Deed::WriteSecrets)),
     ("remove_workspace_secret", Need::On(Deed::WriteSecrets)),
-    ("list_audit_entries", Need::Operator),
+    ("list_audit_entries", Need::InOrg(Scope::OrgOperate)),
     ("show_audit_head", Need::Operator),
     ("server_info", Need::Oneself),
     ("openapi", Need::Public),
