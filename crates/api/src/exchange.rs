@@ -95,6 +95,9 @@ pub struct Author {
     /// `user`, `workspace`, `schedule`, `channel` or `system`.
     pub kind: String,
     pub id: String,
+    /// What a person is called, where the answer looks it up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// A message to a workspace.

@@ -9,6 +9,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, header};
 use warren_api::{CSRF_HEADER, SIGN_IN_COOKIE};
 use warren_model::{ErrorCode, TokenKind};
+use warren_operations::AccessWatch;
 use warren_service::Identity;
 
 use crate::App;
@@ -161,6 +162,18 @@ pub(crate) fn sign_in_cookie(headers: &HeaderMap) -> Option<&str> {
         .flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
         .find_map(|(name, value)| (name == SIGN_IN_COOKIE).then_some(value))
+}
+
+/// Completes when somebody who was let in would not be any more (sec/U05); for requests that wait.
+pub(crate) async fn let_in_no_more(app: &App, who: &Identity) {
+    let mut recheck = tokio::time::interval(AccessWatch::INTERVAL);
+    loop {
+        recheck.tick().await;
+        // A database that is away is no reason to hang up on a caller who was let in.
+        if let Ok(false) = app.fleet.tokens.is_still_valid(who).await {
+            return;
+        }
+    }
 }
 
 /// What a failure to prove who one is is answered with: after too many of them, only that (sec/U06).

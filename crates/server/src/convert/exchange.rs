@@ -140,7 +140,7 @@ pub(crate) fn task_state_from(state: api::TaskState) -> model::TaskState {
 }
 
 pub(crate) fn author(author: &model::Principal) -> api::Author {
-    api::Author { kind: author.kind.as_str().to_owned(), id: author.id.clone() }
+    api::Author { kind: author.kind.as_str().to_owned(), id: author.id.clone(), name: None }
 }
 
 fn optional_time(at: Option<Timestamp>) -> Option<String> {

@@ -3,7 +3,7 @@
 use warren_api as api;
 use warren_exchange::AskApproval;
 use warren_model as model;
-use warren_model::{ApprovalId, WorkspaceId};
+use warren_model::{ApprovalId, ErrorCode, WorkspaceId};
 use warren_service::Identity;
 
 use crate::App;
@@ -36,6 +36,8 @@ pub(crate) async fn wait_for(
     // A server that stops lets go of those who wait; they ask again.
     Ok(tokio::select! {
         waited = app.exchange.approvals.wait_for(who, id, wait_ms) => waited?,
+        // Whoever is let in no more does not hear of it either.
+        () = crate::auth::let_in_no_more(app, who) => return Err(ErrorCode::TokenExpired.into()),
         () = app.stopping.cancelled() => app.exchange.approvals.get(who, id).await?,
     })
 }

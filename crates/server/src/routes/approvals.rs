@@ -18,6 +18,7 @@ use crate::App;
 use crate::auth::Caller;
 use crate::convert;
 use crate::extract::{Json, PathId, Query};
+use crate::names::Names;
 use crate::paging::{cursor, page_size, unreadable};
 use crate::problem::Failure;
 use crate::requests;
@@ -95,7 +96,7 @@ async fn page(
     };
     let page = app.exchange.approvals.list(who, query).await?;
     Ok(axum::Json(ApprovalPage {
-        items: page.rows.iter().map(convert::approval).collect(),
+        items: Names::in_approvals(app, &page.rows).await?,
         next_cursor: page.next.map(|id| id.to_string()),
         unreadable: unreadable(&page.unreadable),
     }))
@@ -131,7 +132,7 @@ pub(super) async fn show(
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
     }
     let approval = requests::approvals::wait_for(&app, &who, id, wait_ms).await?;
-    Ok(axum::Json(convert::approval(&approval)))
+    Ok(axum::Json(Names::in_approval(&app, &approval).await?))
 }
 
 /// Approve what a workspace asks for. People only.
@@ -148,7 +149,7 @@ pub(super) async fn approve(
 ) -> Result<axum::Json<Approval>, Failure> {
     let answer = answer_from(ApprovalDecision::Approve, body);
     let decided = app.exchange.approvals.decide(&who, id, answer).await?;
-    Ok(axum::Json(convert::approval(&decided)))
+    Ok(axum::Json(Names::in_approval(&app, &decided).await?))
 }
 
 /// Deny what a workspace asks for. People only.
@@ -165,7 +166,7 @@ pub(super) async fn deny(
 ) -> Result<axum::Json<Approval>, Failure> {
     let answer = answer_from(ApprovalDecision::Deny, body);
     let decided = app.exchange.approvals.decide(&who, id, answer).await?;
-    Ok(axum::Json(convert::approval(&decided)))
+    Ok(axum::Json(Names::in_approval(&app, &decided).await?))
 }
 
 fn answer_from(decision: ApprovalDecision, body: DecideApproval) -> ApprovalAnswer {

@@ -27,6 +27,7 @@ mod matrix;
 mod mcp;
 mod memories;
 mod operations;
+mod people;
 mod probes;
 mod processes;
 mod redaction;

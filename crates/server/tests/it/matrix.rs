@@ -642,9 +642,10 @@ impl Stage {
                 404,
                 Some("workspace_not_found" | "token_not_found" | "schedule_not_found" | "session_not_found"),
             ) => Verdict::Hidden,
-            (404, Some("tool_rule_not_found" | "user_not_found" | "org_not_found" | "invitation_not_found")) => {
-                Verdict::Hidden
-            }
+            (
+                404,
+                Some("tool_rule_not_found" | "user_not_found" | "org_not_found" | "invitation_not_found"),
+            ) => Verdict::Hidden,
             // Of a session that the caller knows, it is a question that nobody asked.
             (404, Some("approval_not_found")) if !path.starts_with("/api/v1/sessions/") => Verdict::Hidden,
             (429 | 500.., _) => panic!("{status}: {text}"),

@@ -16,7 +16,7 @@ use crate::local;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A client of a terminal, and all it was told.
-struct Terminal {
+pub(crate) struct Terminal {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     attached: Value,
     output: Vec<u8>,
@@ -31,7 +31,7 @@ impl Terminal {
         Self::try_open(warren, id, query, &headers).await.unwrap()
     }
 
-    async fn try_open(
+    pub(crate) async fn try_open(
         warren: &Warren,
         id: WorkspaceId,
         query: &str,
@@ -97,7 +97,7 @@ impl Terminal {
     }
 
     /// The first message that is not output.
-    async fn frame(&mut self) -> Value {
+    pub(crate) async fn frame(&mut self) -> Value {
         loop {
             if let Some(frame) = self.next().await {
                 return frame;

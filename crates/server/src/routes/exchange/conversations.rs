@@ -23,6 +23,7 @@ use crate::auth::Caller;
 use crate::convert::exchange::{message_from, task_state};
 use crate::convert::{chat as convert, optional_id_from};
 use crate::extract::{Json, PathId, PathPair, Query};
+use crate::names::Names;
 use crate::paging::{PageParams, cursor, page_size, unreadable};
 use crate::problem::Failure;
 
@@ -222,7 +223,7 @@ pub(crate) async fn messages(
         ReadOrder::Newest => ChatSpan::Before(from),
     };
     let page = app.exchange.conversations.messages(&who, (id, conversation), span, limit).await?;
-    Ok(axum::Json(message_page(&page)))
+    Ok(axum::Json(message_page(&app, &page).await?))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -253,13 +254,16 @@ pub(crate) async fn search(
     let limit = page_size(params.limit, MAX_CHAT_PAGE)?;
     let before = cursor(params.cursor)?;
     let page = app.exchange.conversations.search(&who, id, &params.q, before, limit).await?;
-    Ok(axum::Json(message_page(&page)))
+    Ok(axum::Json(message_page(&app, &page).await?))
 }
 
-fn message_page(page: &Page<model::ChatMessage, model::ChatMessageId>) -> ChatMessagePage {
-    ChatMessagePage {
-        items: page.rows.iter().map(convert::chat_message).collect(),
+async fn message_page(
+    app: &App,
+    page: &Page<model::ChatMessage, model::ChatMessageId>,
+) -> Result<ChatMessagePage, Failure> {
+    Ok(ChatMessagePage {
+        items: Names::in_messages(app, &page.rows).await?,
         next_cursor: page.next.map(|id| id.to_string()),
         unreadable: unreadable(&page.unreadable),
-    }
+    })
 }
