@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
-use warren_fleet::left_for_org;
+use warren_fleet::{left_for_org, require_session_room};
 use warren_model::event::SessionChanged;
 use warren_model::session::{
     DeltaMark, Phase, QueuedState, Session, SessionMessage, Step, StepPhase, StreamEntry, StreamItem,
@@ -184,6 +184,11 @@ pub(crate) fn apply(
                 .map_err(|refusal| of_refusal(&refusal))?;
         merge(&mut outputs, advanced.outputs);
         open = advanced.open;
+    }
+    // An org with as many sessions at work as it may have begins no other one for whoever asks.
+    let is_asked = change.epoch.is_none() && !new_messages.is_empty();
+    if is_asked && before.session.phase != Phase::Active && open.session.phase == Phase::Active {
+        require_session_room(tx, open.session.org_id)?;
     }
     let mut has_tasks = false;
     if outputs.has_changed || has_deltas {

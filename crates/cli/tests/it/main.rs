@@ -23,6 +23,7 @@ mod output;
 mod postgres;
 mod postgres_server;
 mod processes;
+mod people;
 mod pty;
 mod refusals;
 mod runners;

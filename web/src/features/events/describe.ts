@@ -99,7 +99,13 @@ export function describe(event: WarrenEvent): Description {
     case "identity.token.revoked":
       return { text: "A token was revoked", tone: "warn" };
     case "identity.session.started":
-      return { text: "Somebody signed in by link", tone: "quiet" };
+      return { text: "Somebody signed in", tone: "quiet" };
+    case "identity.user.joined":
+      return { text: `${word(event.data.name) ?? "Somebody"} joined as ${word(event.data.role) ?? "?"}`, tone: "quiet" };
+    case "identity.user.changed":
+      return { text: `${word(event.data.name) ?? "Somebody"} was changed`, tone: "quiet" };
+    case "identity.user.left":
+      return { text: `${word(event.data.name) ?? "Somebody"} left`, tone: "warn" };
     case "secret.value.set":
       return { text: `The secret ${word(event.data.name) ?? "?"} was set`, tone: "quiet" };
     case "secret.value.removed":

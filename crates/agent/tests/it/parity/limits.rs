@@ -209,3 +209,21 @@ pub(super) async fn models_use_up_the_months_budget_and_go_on_when_it_is_raised(
     }
     assert_eq!(spent().await, 720);
 }
+
+// F36: an org's quota of sessions at work
+pub(super) async fn an_org_has_no_more_sessions_at_work_than_it_may(engine: Engine) {
+    let bed = AgentBed::start(engine, "turns:\n  - { text: done }\n").await;
+    bed.agent(json!({})).await;
+    let name = bed.session().await;
+    let set = async |max_sessions_running: Option<u32>| {
+        let quotas = warren_model::OrgQuotas { max_sessions_running, ..Default::default() };
+        let change = warren_fleet::ChangeOrg { quotas: Some(quotas), name: None };
+        bed.bed.fleet.orgs.change(bed.who(), "default", change).await.unwrap();
+    };
+    set(Some(0)).await;
+    let refused = bed.try_say(&name, "go", None).await.unwrap_err();
+    assert_eq!(refused.code.as_str(), "quota_exceeded", "{refused:?}");
+    set(Some(1)).await;
+    bed.say(&name, "go").await;
+    bed.wait(&name, "completed").await;
+}

@@ -48,6 +48,7 @@ scenarios! {
     limits::no_more_calls_run_at_once_than_the_cap_and_all_are_done,
     limits::calls_that_need_the_same_file_never_run_beside_each_other,
     limits::models_use_up_the_months_budget_and_go_on_when_it_is_raised,
+    limits::an_org_has_no_more_sessions_at_work_than_it_may,
     people::an_approval_is_waited_for_and_used_once,
     people::a_denied_call_is_told_to_the_model,
     people::edited_arguments_are_kept_apart,
