@@ -117,6 +117,11 @@ impl OrgWrites for Transaction<'_> {
         Ok(self.execute(&UPDATE, &values)? == 1)
     }
 
+    fn hold_org(&mut self, id: OrgId) -> Result<Option<Org>, Error> {
+        let sql = format!("{}{}", *GET, self.row_hold());
+        ORGS.first(self, &sql, &[id.into()])
+    }
+
     fn put_member(&mut self, member: &Member) -> Result<(), Error> {
         self.execute(&PUT_MEMBER, &MEMBERS.values(member)?).map(drop)
     }

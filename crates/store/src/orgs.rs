@@ -38,6 +38,8 @@ pub trait OrgWrites {
     fn insert_org(&mut self, org: &Org) -> Result<(), Error>;
     /// Writes all but the id and the time of creation. Returns whether there is such an org.
     fn update_org(&mut self, org: &Org) -> Result<bool, Error>;
+    /// Reads it and keeps others from holding it until the commit: whoever counts its people and then changes them counts right.
+    fn hold_org(&mut self, id: OrgId) -> Result<Option<Org>, Error>;
     /// Writes it over what was known of this person in this org.
     fn put_member(&mut self, member: &Member) -> Result<(), Error>;
 }

@@ -4,7 +4,7 @@ use warren_model::{ErrorCode, OrgId, OrgQuotas, Tier, Timestamp};
 use warren_rules::access::budget::{Month, Standing, standing};
 use warren_rules::access::people;
 use warren_service::{Context, Error, Identity};
-use warren_store::{OrgReads, ReadTx};
+use warren_store::{OrgReads, ReadTx, WriteTx};
 
 /// How much a caller may give a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +55,8 @@ pub(crate) fn require_room_for_workspace(tx: &mut dyn ReadTx, org_id: OrgId, max
     if tx.count_workspaces(org_id)? < room.max { Ok(()) } else { Err(room.refusal()) }
 }
 
-pub(crate) fn require_room_for_member(tx: &mut dyn ReadTx, org_id: OrgId) -> Result<(), Error> {
-    let max = quotas_of(tx, org_id)?.max_members;
+pub(crate) fn require_room_for_member(tx: &mut dyn WriteTx, org_id: OrgId) -> Result<(), Error> {
+    let max = tx.hold_org(org_id)?.and_then(|org| org.quotas.max_members);
     if people::has_room(max, tx.count_members(org_id, None)?) {
         return Ok(());
     }

@@ -45,6 +45,7 @@ impl Users {
                 }
                 let member = member.filter(|member| member.left_at.is_none());
                 let member = member.ok_or_else(|| Error::new(ErrorCode::UserNotFound))?;
+                tx.hold_org(org_id)?;
                 let operators = tx.count_members(org_id, Some(OrgRole::Operator))?;
                 if people::leaves_no_operator(member.role, None, operators, who.runs_warren()) {
                     return Err(Error::new(ErrorCode::LastOperator));

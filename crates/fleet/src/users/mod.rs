@@ -168,6 +168,9 @@ impl Users {
             .write(move |tx| {
                 let org_id = org_of(tx, &who, org.as_deref())?;
                 let (mut user, member) = find_user(tx, &who, org_id, &user)?;
+                if user.removed_at.is_some() {
+                    return Err(Error::new(ErrorCode::UserNotFound));
+                }
                 may_change(tx, &who, &user, &change)?;
                 let member = change_role(tx, &who, org_id, &user, member, change.role)?;
                 change_person(tx, &who, &mut user, &change)?;
@@ -371,6 +374,7 @@ fn change_role(
     let Some(role) = role else { return Ok(member) };
     let is_in = member.filter(|member| member.left_at.is_none());
     let member = is_in.ok_or_else(|| Error::new(ErrorCode::UserNotFound))?;
+    tx.hold_org(org_id)?;
     let operators = tx.count_members(org_id, Some(OrgRole::Operator))?;
     if people::leaves_no_operator(member.role, Some(role), operators, who.runs_warren()) {
         return Err(Error::new(ErrorCode::LastOperator));

@@ -4,6 +4,7 @@
 //! operation without a row there fails the test, so that no route is added without somebody saying who may use it.
 
 mod needs;
+mod people;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,9 +13,9 @@ use serde_json::{Value, json};
 use warren_api::{CSRF_HEADER, SIGN_IN_COOKIE};
 use warren_doors::ManualClock;
 use warren_model::{
-    CapabilitySet, EventData, Limits, MemoryConfig, Mending, Org, OrgId, OrgQuotas, OrgRole, Principal,
-    ProviderConfig, Scope, ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId,
-    Workspace, WorkspaceId, WorkspaceSpec,
+    CapabilitySet, EventData, Limits, MemoryConfig, Mending, OrgId, OrgRole, Principal, ProviderConfig,
+    Scope, ScopeSet, Status, Timestamp, Token, TokenId, TokenKind, TokenSecret, UserId, Workspace,
+    WorkspaceId, WorkspaceSpec,
 };
 use warren_testkit::{Call, Warren};
 
@@ -253,58 +254,6 @@ impl Stage {
         stage
     }
 
-    /// The other org, and somebody of every role in each of the two.
-    async fn people(&self) {
-        let now = warren_doors::Clock::now(&*self.clock);
-        let org = Org {
-            id: other_org(),
-            name: "elsewhere".parse().unwrap(),
-            quotas: OrgQuotas::default(),
-            created_at: now,
-            removed_at: None,
-        };
-        let done: Result<(), warren_store::Error> =
-            self.warren.store.write(move |tx| tx.insert_org(&org)).await;
-        done.unwrap();
-        for place in [Place::Here, Place::Elsewhere] {
-            for role in OrgRole::ALL {
-                self.new_person(place, *role, &name_of(*role, place)).await;
-            }
-        }
-    }
-
-    async fn new_person(&self, place: Place, role: OrgRole, name: &str) {
-        let query = if place == Place::Here { "" } else { "?org=elsewhere" };
-        let body = json!({ "name": name, "role": role.as_str() });
-        let made = self.warren.post(&format!("/api/v1/users{query}"), &body).await;
-        assert_eq!(made.status, 201, "{}", made.text());
-    }
-
-    /// The secret of a new browser of somebody.
-    async fn browser_of(&self, who: Who) -> String {
-        let fleet = &self.warren.fleet;
-        let admin = fleet.tokens.identify(&self.warren.token).await.unwrap();
-        let link = match who {
-            Who::Person(role, place) => fleet.users.make_link(&admin, &name_of(role, place)).await.unwrap(),
-            _ => fleet.tokens.mint_sign_in_link(None).await.unwrap(),
-        };
-        let browser = fleet.tokens.sign_in(link.secret.reveal(), None).await.unwrap();
-        if who == Who::AdminElsewhere {
-            let identity = fleet.tokens.identify(browser.secret.reveal()).await.unwrap();
-            fleet.users.switch_org(&identity, "elsewhere").await.unwrap();
-        }
-        browser.secret.reveal().to_owned()
-    }
-
-    /// (path and secret, id) of a new invitation into the target's org.
-    async fn new_invitation(&self) -> (String, String) {
-        let made = self.warren.post("/api/v1/invitations", &json!({ "role": "viewer" })).await;
-        assert_eq!(made.status, 201, "{}", made.text());
-        let made = made.json();
-        let secret = made["path"].as_str().unwrap().strip_prefix("/#invitation=").unwrap().to_owned();
-        (secret, made["invitation"]["id"].as_str().unwrap().to_owned())
-    }
-
     async fn let_everybody_in(&mut self) {
         self.people().await;
         let stranger = self.workspace_of_other_org().await;
@@ -416,6 +365,10 @@ impl Stage {
                 let call = call.header("cookie", &cookie).header("origin", &self.warren.url);
                 if who == Who::CookieWithoutHeader { call } else { call.header(CSRF_HEADER, "1") }
             }
+            // It goes elsewhere.
+            Who::AdminOfOtherOrg if need == Need::Switching => {
+                call.token(&self.insert(TokenKind::Admin, ScopeSet::EMPTY, None, other_org()).await)
+            }
             // Used up by what it is for.
             Who::Join(whose) if need == Need::Joining => {
                 call.token(&join_token(&self.warren, self.workspace(whose)).await)
@@ -489,22 +442,6 @@ impl Stage {
             Some(body) => call.json(&body),
             None => call,
         }
-    }
-
-    /// Somebody of the target's org, and an org: new ones where they are changed.
-    async fn person_and_org(&self, operation: &str) -> (String, String) {
-        let mut user = name_of(OrgRole::Viewer, Place::Here);
-        if matches!(operation, "change_user" | "remove_user") {
-            user = format!("victim{}x", unique());
-            self.new_person(Place::Here, OrgRole::Member, &user).await;
-        }
-        let mut org = "default".to_owned();
-        if matches!(operation, "change_org" | "remove_org") {
-            org = format!("spare{}", unique());
-            let made = self.warren.post("/api/v1/orgs", &json!({ "name": org })).await;
-            assert_eq!(made.status, 201, "{}", made.text());
-        }
-        (user, org)
     }
 
     /// A question of the target, which nobody has decided.
@@ -765,14 +702,11 @@ fn is_as_good(need: Need, who: Who, seen: Verdict) -> bool {
             Need::On(_) | Need::OnToken(_) | Need::OnOthersToken(_) | Need::OnPerson(_),
             Who::Person(role, Place::Elsewhere),
         ) => seen == Verdict::Forbidden && !is_enough(&role.scopes().iter().collect::<Vec<_>>(), need),
-        (Need::OnPerson(_), Who::AdminElsewhere) => seen == Verdict::LetIn,
+        (Need::OnPerson(_), Who::AdminElsewhere | Who::AdminOfOtherOrg) => {
+            matches!(seen, Verdict::LetIn | Verdict::Hidden)
+        }
         _ => false,
     }
-}
-
-fn name_of(role: OrgRole, place: Place) -> String {
-    let place = if place == Place::Here { "here" } else { "elsewhere" };
-    format!("the-{role}-{place}")
 }
 
 /// How often the other one was started again by nobody's wish.

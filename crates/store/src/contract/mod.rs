@@ -280,6 +280,7 @@ macro_rules! contract_tests {
                 orgs_come_back_as_they_were_written_and_in_pages
                 members_are_listed_counted_and_kept_when_they_leave
                 spending_and_running_sessions_are_counted_by_org
+                who_holds_an_org_counts_its_people_right
             }
             invitations {
                 an_invitation_is_used_by_one_of_many

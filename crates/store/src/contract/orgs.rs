@@ -102,6 +102,33 @@ pub async fn members_are_listed_counted_and_kept_when_they_leave(store: Arc<dyn 
     assert_eq!(store.read(move |tx| tx.member(org_id, gone)).await, Ok(Some(left)));
 }
 
+// F9, F30: two operators who demote each other at once do not both succeed
+pub async fn who_holds_an_org_counts_its_people_right(store: Arc<dyn Store>) {
+    let people = ["one", "two", "three", "four"].map(user);
+    for person in &people {
+        assert_eq!(insert_user(&*store, person).await, Ok(()));
+    }
+    let mut joiners = tokio::task::JoinSet::new();
+    for person in people {
+        let store = Arc::clone(&store);
+        joiners.spawn(async move {
+            store
+                .write(move |tx| {
+                    assert!(tx.hold_org(OrgId::DEFAULT)?.is_some() && tx.hold_org(id())?.is_none());
+                    if tx.count_members(OrgId::DEFAULT, None)? >= 3 {
+                        return Err(Error::Conflict);
+                    }
+                    let (role, since) = (OrgRole::Viewer, NOW);
+                    let org_id = OrgId::DEFAULT;
+                    tx.put_member(&Member { org_id, user_id: person.id, role, since, left_at: None })
+                })
+                .await
+        });
+    }
+    let joined = joiners.join_all().await.into_iter().filter(Result::is_ok).count();
+    assert_eq!(joined, 2, "with the one who was there, three");
+}
+
 // F36
 pub async fn spending_and_running_sessions_are_counted_by_org(store: Arc<dyn Store>) {
     let (one, two) = (workspace(), workspace());
