@@ -53,7 +53,7 @@ impl Names {
     ) -> Result<Vec<api::ChatMessage>, Failure> {
         let names = Self::of(app, rows.iter().map(|row| &row.author)).await?;
         let one = |row: &model::ChatMessage| {
-            let mut message = convert::chat_message(row);
+            let mut message = convert::chat::chat_message(row);
             message.author.name = names.name_of(&row.author);
             message
         };

@@ -1,6 +1,6 @@
 //! How much an org may have, and how much its people may give (F36, F9).
 
-use warren_model::{ErrorCode, OrgId, OrgQuotas, Tier, Timestamp};
+use warren_model::{ErrorCode, OrgId, OrgQuotas, Tier, Timestamp, TokenKind};
 use warren_rules::access::budget::{Month, Standing, standing};
 use warren_rules::access::people;
 use warren_service::{Context, Error, Identity};
@@ -14,12 +14,13 @@ pub(crate) struct Grant {
     pub(crate) is_unlimited: bool,
 }
 
-/// Whoever runs this Warren gives what they like; an org's operators up to the tier that the org may have; others, boxes.
+/// Whoever runs this Warren gives what they like; an org's operators, in the browser, up to the tier that the org may have;
+/// others, boxes. A program with a `user` token never gives more, whatever its scopes.
 pub(crate) async fn grant_of(context: &Context, who: &Identity) -> Result<Grant, Error> {
     if who.runs_warren() {
         return Ok(Grant { highest_tier: Tier::Privileged, is_unlimited: true });
     }
-    if !who.runs_org() {
+    if !who.runs_org() || who.token.kind != TokenKind::SignIn {
         return Ok(Grant { highest_tier: Tier::Basic, is_unlimited: false });
     }
     let org_id = who.token.org_id;

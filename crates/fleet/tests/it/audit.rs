@@ -32,10 +32,13 @@ async fn the_log_is_for_operators_and_outlives_what_it_speaks_of() {
         let id = bed.workspace().await.id;
         bed.workspace().await;
         bed.remove(id).await;
-        let user = bed.user(Scope::ALL.into_iter().collect::<ScopeSet>()).await;
+        let all = |scope: &Scope| *scope != Scope::OrgOperate;
+        let user = bed.user(Scope::ALL.into_iter().filter(all).collect::<ScopeSet>()).await;
         let refused = bed.fleet.audit.list(&user, AuditQuery::all(0, 10)).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Forbidden);
-        let refused = bed.fleet.audit.head(&user).await.unwrap_err();
+        let of_org = bed.user([Scope::OrgOperate].into_iter().collect()).await;
+        bed.fleet.audit.list(&of_org, AuditQuery::all(0, 10)).await.unwrap();
+        let refused = bed.fleet.audit.head(&of_org).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Forbidden);
         let of_one: Vec<_> =
             bed.audit().await.into_iter().filter(|entry| entry.target_id == id.to_string()).collect();

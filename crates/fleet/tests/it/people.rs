@@ -165,7 +165,7 @@ async fn two_people_do_not_have_names_that_look_alike() {
         // Renaming is held to the same, and frees what was.
         let rename = |name: &str| ChangeUser { name: Some(name.into()), ..ChangeUser::default() };
         assert_eq!(
-            code(users.change(&bed.operator, None, "lauri", rename("iaura")).await),
+            code(users.change(&bed.operator, None, "lauri", rename("1aura")).await),
             ErrorCode::NameTaken
         );
         let shown = ChangeUser { display_name: Some("L. Palmer".into()), ..rename("palmer") };

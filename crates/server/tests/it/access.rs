@@ -145,8 +145,16 @@ async fn a_read_only_token_changes_nothing() {
     let bundle = warren.get(&format!("/api/v1/workspaces/{id}/bundle")).await.json();
     for (method, route, path) in routes(&id) {
         // What has an id of its own that is no workspace's is asked for in the matrix of routes and credentials.
-        let elsewhere =
-            ["/api/v1/schedules/", "/api/v1/approvals/", "/api/v1/sessions/", "/api/v1/tool-rules/"];
+        let elsewhere = [
+            "/api/v1/schedules/",
+            "/api/v1/approvals/",
+            "/api/v1/sessions/",
+            "/api/v1/tool-rules/",
+            "/api/v1/users/",
+            "/api/v1/orgs/",
+            "/api/v1/invitations/",
+            "/api/v1/sign-in/org",
+        ];
         let is_elsewhere = elsewhere.iter().any(|head| route.starts_with(head));
         if method == "GET" || is_public(&method, &route) || route == "/api/v1/sign-in" || is_elsewhere {
             continue;
@@ -155,6 +163,9 @@ async fn a_read_only_token_changes_nothing() {
         let body = match route.as_str() {
             "/api/v1/workspaces" => json!({ "name": "x", "provider": memory() }),
             "/api/v1/sessions" => json!({ "workspace_id": id, "agent": "x" }),
+            "/api/v1/users" => json!({ "name": "x", "role": "viewer" }),
+            "/api/v1/invitations" => json!({ "role": "viewer" }),
+            "/api/v1/orgs" => json!({ "name": "x" }),
             "/api/v1/tokens" => json!({ "kind": "user", "name": "x", "scopes": ["workspaces:read"] }),
             route if route.ends_with("exec") || route.ends_with("processes") => {
                 json!({ "argv": ["true"] })
