@@ -54,7 +54,7 @@ error_codes! {
     TokenNotFound = "token_not_found", 404, "There is no such token.", "List tokens with `warren token ls`.";
     TokenLimit = "token_limit", 409, "This owner already holds as many tokens as allowed.", "Revoke one, or raise `limits.max_tokens_per_owner`.";
     // Sign-in by a provider
-    SignInProviderOff = "sign_in_provider_off", 404, "This Warren has no sign-in provider.", "Sign in with a link, or set `[sign_in.provider]` in the config.";
+    SignInProviderOff = "sign_in_provider_off", 409, "This Warren has no sign-in provider.", "Sign in with a link, or set `[sign_in.provider]` in the config.";
     SignInExpired = "sign_in_expired", 401, "This sign-in was not begun in this browser, or was begun too long ago.", "Begin again from the sign-in page, and finish within ten minutes.";
     SignInDenied = "sign_in_denied", 403, "The sign-in provider did not let you in.", "Try again, perhaps with another account, or ask whoever looks after your account there.";
     SignInFailed = "sign_in_failed", 401, "The answer of the sign-in provider cannot be trusted.", "Try again. If it happens again, tell whoever runs this Warren: the log has the cause.";

@@ -266,7 +266,7 @@ async fn without_a_provider_or_while_it_is_away_links_are_the_way() {
     let warren = Warren::start().await;
     for path in [BEGIN, "/api/v1/sign-in/provider/callback?code=a&state=b"] {
         let answer = warren.call("GET", path).send().await;
-        assert_eq!((answer.status, answer.code()), (404, "sign_in_provider_off".to_owned()));
+        assert_eq!((answer.status, answer.code()), (409, "sign_in_provider_off".to_owned()));
     }
     let ways = warren.call("GET", "/api/v1/sign-in/ways").send().await.json();
     assert_eq!(ways, json!({ "link": true, "provider": null }));
