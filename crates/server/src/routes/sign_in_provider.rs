@@ -115,7 +115,7 @@ pub(super) async fn begin(
     let kept = serde_json::to_string(&kept).map_err(|error| Failure::internal(error.to_string()))?;
     let sealed = app.fleet.sealer.seal_text(SEALED_FOR, &kept);
     let cookie = attempt_cookie(&sealed, ATTEMPT_LIFETIME_MS / 1_000, configured.is_behind_tls());
-    Ok(redirect(&begun.url, [cookie]))
+    Ok(redirect(&begun.url, &[cookie]))
 }
 
 /// Where the provider sends the browser back to. For browsers.
@@ -160,7 +160,7 @@ pub(super) async fn callback(
             let secure = if configured.is_behind_tls() { "; Secure" } else { "" };
             let signed_in =
                 format!("{}{secure}", sign_in_cookie(&Identity::new(minted.token), &minted.secret));
-            Ok(redirect("/", [signed_in, forget]))
+            Ok(redirect("/", &[signed_in, forget]))
         }
         Err(failure) => {
             problem::log(&failure);
@@ -215,11 +215,11 @@ fn tell(error: &warren_oidc::Error) -> ErrorCode {
 
 /// To the page, which says what the code means and what to do.
 fn failed(code: ErrorCode, request: &CurrentRequest) -> Response {
-    redirect(&format!("/#sign-in-failed={}&request={}", code.as_str(), request.0), [])
+    redirect(&format!("/#sign-in-failed={}&request={}", code.as_str(), request.0), &[])
 }
 
 /// See other: whatever the browser did before, it gets this with GET.
-fn redirect<const N: usize>(to: &str, cookies: [String; N]) -> Response {
+fn redirect(to: &str, cookies: &[String]) -> Response {
     let Ok(location) = HeaderValue::from_str(to) else {
         return Failure::internal("an address that no header can hold").into_response();
     };
