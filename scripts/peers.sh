@@ -16,12 +16,14 @@
 #   scripts/peers.sh model node|python openai URL KEY chat|responses
 #   scripts/peers.sh model aimock                    npm @copilotkit/aimock; prints its URL, ends when stdin closes
 #   scripts/peers.sh model llmock [OPTIONS…]         PyPI llmock; the same
+# oidc: npm oidc-provider, by which people sign in
+#   scripts/peers.sh oidc provider                   run it; prints its URL, ends when stdin closes
 # stdout has what was asked for and nothing else.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 usage() {
-  sed -n '2,20s/^# \{0,1\}//p' peers.sh >&2
+  sed -n '2,22s/^# \{0,1\}//p' peers.sh >&2
   exit 2
 }
 
@@ -100,12 +102,13 @@ verb=${2:-}
 [ $# -ge 2 ] || usage
 shift 2
 case $suite in
-  a2a | chat | langgraph | model) ;;
+  a2a | chat | langgraph | model | oidc) ;;
   *) usage ;;
 esac
 case "$suite $verb" in
   *" install" | "a2a agent" | "a2a python" | "a2a node" | "a2a conformance" | "chat node") ;;
   "langgraph kills" | "langgraph bench" | "model node" | "model python" | "model aimock" | "model llmock") ;;
+  "oidc provider") ;;
   *) usage ;;
 esac
 place=$PWD/../target
@@ -121,5 +124,6 @@ case $verb in
   aimock)
     serve aimock "$place/node/node_modules/.bin/llmock" -f "$PWD/fixtures.json" --strict --log-level silent -p
     ;;
+  provider) serve provider node "$place/node/client.mjs" ;;
   llmock) serve llmock "$place/python/bin/llmock" serve "$@" --host 127.0.0.1 --log-level warning --port ;;
 esac

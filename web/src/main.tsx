@@ -17,17 +17,19 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { createApi } from "./api/client";
 import { applyTheme, storedTheme } from "./components/theme";
+import { takeFailure } from "./features/signIn/failure";
 import { takeSecret } from "./features/signIn/signIn";
 import { App } from "./routes/App";
 
 // First of all: a secret must not stay in the address bar while anything else goes on.
 const secret = takeSecret();
+const failure = takeFailure();
 applyTheme(storedTheme());
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root");
 createRoot(root).render(
   <StrictMode>
-    <App client={createApi()} secret={secret} />
+    <App client={createApi()} secret={secret} failure={failure} />
   </StrictMode>,
 );

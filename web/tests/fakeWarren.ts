@@ -21,6 +21,8 @@ export class FakeWarren {
   log: WarrenEvent[] = [];
   links = new Set<string>(["good-link"]);
   isSignedIn = true;
+  /** By whom people sign in besides by links. */
+  provider: { name: string; path: string } | null = null;
   /** Nobody answers. */
   isDown = false;
   /** Every call is refused with this. */
@@ -109,6 +111,7 @@ export class FakeWarren {
 
   private async route(call: Request, url: URL, path: string): Promise<Response> {
     if (path === "/sign-in") return this.signIn(call);
+    if (path === "/sign-in/ways") return json({ link: true, provider: this.provider });
     if (!this.isSignedIn) return problem(unauthenticated);
     if (path === "/info") return json(serverInfo);
     if (path === "/events") return this.events(call, url);

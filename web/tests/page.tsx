@@ -4,6 +4,7 @@ import { cleanup, configure, render } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, vi } from "vitest";
 import { createApi } from "../src/api/client";
+import { takeFailure } from "../src/features/signIn/failure";
 import { takeSecret } from "../src/features/signIn/signIn";
 import { App } from "../src/routes/App";
 import type { FakeWarren } from "./fakeWarren";
@@ -31,6 +32,6 @@ export function openPage(warren: FakeWarren, address = "/") {
   vi.stubGlobal("fetch", warren.fetch);
   window.history.replaceState(null, "", address);
   const secret = takeSecret();
-  const page = render(<App client={createApi()} secret={secret} />);
+  const page = render(<App client={createApi()} secret={secret} failure={takeFailure()} />);
   return { page, user: userEvent.setup() };
 }

@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-import { screen } from "@testing-library/react";
+import { cleanup, screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import { secretOf } from "../src/features/signIn/signIn";
 import { FakeWarren } from "./fakeWarren";
@@ -56,6 +56,39 @@ describe("signing in", () => {
     expect(await screen.findByRole("link", { name: "Run" })).toBeTruthy();
     expect(screen.queryByRole("heading", { name: "Your session has ended" })).toBeNull();
     expect(screen.getByLabelText<HTMLTextAreaElement>("Command").value).toBe("make all");
+  });
+
+  // F38
+  it("by the organisation's provider is a button where there is one, and the way there", async () => {
+    const warren = signedOutWarren();
+    openPage(warren);
+    expect(await screen.findByRole("heading", { name: "Sign in to Warren" })).toBeTruthy();
+    expect(screen.queryByRole("link", { name: /^Sign in with/ })).toBeNull();
+    cleanup();
+    warren.provider = { name: "Example", path: "/api/v1/sign-in/provider" };
+    openPage(warren);
+    const button = await screen.findByRole("link", { name: "Sign in with Example" });
+    expect(button.getAttribute("href")).toBe("/api/v1/sign-in/provider");
+  });
+
+  // F38
+  it("by a provider that failed says why, what to do, and nothing that a stranger put into the link", async () => {
+    const warren = signedOutWarren();
+    openPage(warren, "/#sign-in-failed=sign_in_clock&request=req-7");
+    expect(await screen.findByRole("heading", { name: "The clocks disagree" })).toBeTruthy();
+    expect(screen.getByText("sign_in_clock")).toBeTruthy();
+    expect(screen.getByText("req-7")).toBeTruthy();
+    expect(window.location.hash).toBe("");
+    cleanup();
+    openPage(warren, "/#sign-in-failed=a_code_of_tomorrow&request=%3Cb%3E");
+    expect(await screen.findByRole("heading", { name: "The sign-in did not succeed" })).toBeTruthy();
+    expect(screen.queryByText("<b>")).toBeNull();
+    cleanup();
+    openPage(warren, "/#sign-in-failed=Call%20555");
+    expect(await screen.findByRole("heading", { name: "Sign in to Warren" })).toBeTruthy();
+    cleanup();
+    openPage(new FakeWarren(), "/#sign-in-failed=sign_in_denied");
+    expect(await screen.findByRole("link", { name: "Events" })).toBeTruthy();
   });
 
   it("takes the secret out of a link or takes it as it is", () => {

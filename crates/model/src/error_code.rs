@@ -53,6 +53,15 @@ error_codes! {
     CsrfFailed = "csrf_failed", 403, "A browser request that changes something must carry the page's own header.", "Send the header `X-Warren-Csrf: 1` from the page.";
     TokenNotFound = "token_not_found", 404, "There is no such token.", "List tokens with `warren token ls`.";
     TokenLimit = "token_limit", 409, "This owner already holds as many tokens as allowed.", "Revoke one, or raise `limits.max_tokens_per_owner`.";
+    // Sign-in by a provider
+    SignInProviderOff = "sign_in_provider_off", 409, "This Warren has no sign-in provider.", "Sign in with a link, or set `[sign_in.provider]` in the config.";
+    SignInExpired = "sign_in_expired", 401, "This sign-in was not begun in this browser, or was begun too long ago.", "Begin again from the sign-in page, and finish within ten minutes.";
+    SignInDenied = "sign_in_denied", 403, "The sign-in provider did not let you in.", "Try again, perhaps with another account, or ask whoever looks after your account there.";
+    SignInFailed = "sign_in_failed", 401, "The answer of the sign-in provider cannot be trusted.", "Try again. If it happens again, tell whoever runs this Warren: the log has the cause.";
+    SignInUnavailable = "sign_in_unavailable", 503, "The sign-in provider does not answer.", "Try again in a minute, or sign in with a link.";
+    SignInMisconfigured = "sign_in_misconfigured", 502, "Warren and the sign-in provider are not set up for each other.", "Tell whoever runs this Warren: its log and `warren doctor` say what to change. A sign-in link still works.";
+    SignInClock = "sign_in_clock", 502, "The clocks of Warren and of the sign-in provider disagree.", "Tell whoever runs this Warren to set its machine's clock. A sign-in link still works.";
+    SignInEmailUnverified = "sign_in_email_unverified", 403, "The sign-in provider does not say that your e-mail address is yours.", "Confirm your address at the provider, and sign in again.";
     // Workspaces
     WorkspaceNotFound = "workspace_not_found", 404, "There is no such workspace.", "List workspaces with `warren ws ls`.";
     WorkspaceNotReady = "workspace_not_ready", 409, "The workspace is not in a state that allows this.", "See its status and reason; wait, resume or wake it.";

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use warren_agent::AgentHost;
-use warren_api::SignInProvider;
 use warren_doors::{Clock, Entropy};
 use warren_exchange::Exchange;
 use warren_fleet::Fleet;
@@ -14,6 +13,7 @@ use warren_operations::Operations;
 
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
+use crate::routes::ProviderSignIn;
 use crate::telemetry::Telemetry;
 
 /// How a server is to behave; where it listens is the caller's business.
@@ -25,8 +25,6 @@ pub struct ServerConfig {
     pub allowed_origins: Vec<String>,
     /// Whether `/metrics` answers without a token.
     pub has_public_metrics: bool,
-    /// The organisation's own sign-in, as the page offers it.
-    pub sign_in_provider: Option<SignInProvider>,
 }
 
 /// The state behind the routes. One per server; nothing is global.
@@ -46,7 +44,7 @@ pub struct App {
     /// ordinary requests, each of which needs one to find out who asks.
     pub(crate) history_readers: Semaphore,
     pub(crate) has_public_metrics: bool,
-    pub(crate) sign_in_provider: Option<SignInProvider>,
+    pub(crate) provider_sign_in: Option<ProviderSignIn>,
     /// Cancelled when the server is asked to stop: streams say goodbye.
     pub(crate) stopping: CancellationToken,
 }

@@ -22,6 +22,12 @@ pub const PUBLIC: &[(&str, &str, &str)] = &[
     ("GET", "/api/v1/sign-in/ways", "whoever is not signed in yet must learn how to"),
     ("POST", "/api/v1/sign-in/invitation", "takes an invitation, whose secret is itself the proof"),
     ("POST", "/api/v1/sign-in/invitation/preview", "shows what an invitation leads to, by its secret"),
+    ("GET", "/api/v1/sign-in/provider", "leads to the sign-in provider, which asks who it is"),
+    (
+        "GET",
+        "/api/v1/sign-in/provider/callback",
+        "the answer that a browser brings back is itself the proof, if this browser was sent there",
+    ),
     ("GET", "/api/v1/openapi.json", "the description of the API holds no secret"),
     ("POST", "/api/v1/hooks/{id}", "a message through a channel is signed with the channel's secret"),
     ("GET", "/api/v1/keys", "whoever gets a message from Warren may check that it is from Warren"),
@@ -157,11 +163,15 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, ErrorCode> {
 }
 
 pub(crate) fn sign_in_cookie(headers: &HeaderMap) -> Option<&str> {
+    cookie_named(headers, SIGN_IN_COOKIE)
+}
+
+pub(crate) fn cookie_named<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     cookies
         .flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .find_map(|(name, value)| (name == SIGN_IN_COOKIE).then_some(value))
+        .find_map(|(name, value)| (name == wanted).then_some(value))
 }
 
 /// Completes when somebody who was let in would not be any more (sec/U05); for requests that wait.

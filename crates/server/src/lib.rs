@@ -39,6 +39,7 @@ pub use auth::PUBLIC;
 pub use guard::Guard;
 pub use http::{Parts, Server, ServerError};
 pub use openapi::{document as openapi_document, json as openapi_json};
+pub use routes::{PROVIDER_CALLBACK, ProviderSignIn};
 pub use telemetry::Telemetry;
 
 /// The version of this build.

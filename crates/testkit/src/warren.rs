@@ -12,13 +12,14 @@ use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemCl
 use warren_exchange::{
     AgentRuntime, Agents, ByA2a, Config as ExchangeConfig, Exchange, Parts as ExchangeParts, Signer,
 };
-use warren_fleet::{Config as FleetConfig, Fleet, Parts, Replica, StoredLosses, StoredRefs};
+use warren_fleet::{Config as FleetConfig, Fleet, NewPeople, Parts, Replica, StoredLosses, StoredRefs};
 use warren_llm::{Prices, Providers, Script, ScriptedModel};
 use warren_model::{Limits, Status, WorkspaceId};
+use warren_oidc::{Provider as OidcProvider, ProviderSettings};
 use warren_operations::Operations;
 use warren_outbound::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_providers::{LocalProvider, MemoryProvider};
-use warren_server::{Parts as ServerParts, Server, ServerConfig, Telemetry, VERSION};
+use warren_server::{Parts as ServerParts, ProviderSignIn, Server, ServerConfig, Telemetry, VERSION};
 use warren_service::{Context, ContextParts, KeyFile, Keys, Sealer};
 use warren_store::Store;
 use warren_workspace::Provider;
@@ -48,6 +49,7 @@ pub struct Builder {
     is_crashable: bool,
     outbound: OutboundPolicy,
     resolver: Option<Arc<dyn Resolver>>,
+    provider_sign_in: Option<(ProviderSettings, NewPeople, Option<String>)>,
 }
 
 impl Builder {
@@ -76,6 +78,18 @@ impl Builder {
     #[must_use]
     pub fn resolver(mut self, resolver: Arc<dyn Resolver>) -> Self {
         self.resolver = Some(resolver);
+        self
+    }
+
+    /// By whom people sign in, who comes in without an invitation, and where people reach it.
+    #[must_use]
+    pub fn sign_in_provider(
+        mut self,
+        settings: ProviderSettings,
+        new_people: NewPeople,
+        public_url: Option<String>,
+    ) -> Self {
+        self.provider_sign_in = Some((settings, new_people, public_url));
         self
     }
 
@@ -256,6 +270,11 @@ impl Warren {
         let key_file = KeyFile::own(folder.path().join("secrets.key"), &*entropy).expect("a key is made");
         let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
         let connector = Connector::new(builder.outbound.clone(), resolver);
+        let provider_sign_in = builder.provider_sign_in.clone().map(|(settings, new_people, public_url)| {
+            let (clock, entropy) = (Arc::clone(&clock), Arc::clone(&entropy));
+            let provider = OidcProvider::new(settings, connector.clone(), clock, entropy);
+            ProviderSignIn { name: "Example".to_owned(), provider, public_url, new_people }
+        });
         let keys = Keys::open(Arc::new(key_file)).expect("the key is read");
         let sealer = Sealer::new(keys.clone(), Arc::clone(&entropy));
         let signer = Signer::new(sealer, Arc::clone(&clock), connector.clone());
@@ -303,6 +322,7 @@ impl Warren {
             clock,
             entropy,
             telemetry,
+            provider_sign_in,
         };
         let server = Server::bind(listen, builder.config.clone(), parts).await.expect("a free port is found");
         let address = server.local_addr();

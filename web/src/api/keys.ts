@@ -2,6 +2,7 @@
 // exactly what it makes stale.
 export const keys = {
   signIn: ["sign-in"] as const,
+  signInWays: ["sign-in-ways"] as const,
   info: ["info"] as const,
   workspaces: ["workspaces"] as const,
   workspace: (id: string) => ["workspace", id] as const,

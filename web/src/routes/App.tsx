@@ -2,7 +2,7 @@ import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-qu
 import { useState } from "react";
 import type { Client } from "../api/client";
 import { ApiProvider } from "../api/context";
-import { isPassing, isSignedOut } from "../api/problem";
+import { isPassing, isSignedOut, type Problem } from "../api/problem";
 import { NowProvider } from "../components/Ago";
 import { ErrorBoundary } from "../components/ErrorBoundary";
 import { NoticeProvider } from "../components/Notices";
@@ -49,7 +49,15 @@ export function createQueries(): QueryClient {
   return queries;
 }
 
-export function App({ client, secret }: { client: Client; secret: string | undefined }) {
+interface AppProps {
+  client: Client;
+  /** Of a sign-in link. */
+  secret?: string | undefined;
+  /** Why a sign-in by the provider failed, just now. */
+  failure?: Problem | undefined;
+}
+
+export function App({ client, secret, failure }: AppProps) {
   const [queries] = useState(createQueries);
   return (
     <ApiProvider client={client}>
@@ -57,7 +65,7 @@ export function App({ client, secret }: { client: Client; secret: string | undef
         <RouterProvider>
           <NowProvider>
             <NoticeProvider>
-              <SignInGate secret={secret}>
+              <SignInGate secret={secret} failure={failure}>
                 <FeedProvider>
                   <NamesProvider>
                     <RunLogsProvider>

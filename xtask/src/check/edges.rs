@@ -104,6 +104,11 @@ const ROOMS: &[Room] = &[
         never_sees: &["axum", "reqwest", "rusqlite", "sqlx"],
     },
     Room {
+        name: "oidc",
+        may_use: Only(&["doors", "model", "outbound"]),
+        never_sees: &["axum", "hyper", "reqwest", "rusqlite", "sqlx"],
+    },
+    Room {
         name: "agent",
         may_use: Only(&[
             "doors",
@@ -130,6 +135,7 @@ const ROOMS: &[Room] = &[
             "exchange",
             "fleet",
             "model",
+            "oidc",
             "operations",
             "service",
             "workspace",
@@ -229,6 +235,8 @@ mod tests {
             ("outbound", "exchange"),
             ("outbound", "store"),
             ("llm", "exchange"),
+            ("oidc", "fleet"),
+            ("oidc", "store"),
             ("exchange", "agent"),
             ("fleet", "exchange"),
             ("fleet", "outbound"),

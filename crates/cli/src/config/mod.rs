@@ -17,6 +17,7 @@ mod outbound;
 mod redact;
 mod registry;
 mod sessions;
+mod sign_in;
 mod validate;
 
 pub use exchange::ExchangeSection;
@@ -30,6 +31,7 @@ pub use redact::redacted_url;
 pub(crate) use redact::without_secrets;
 pub use registry::RegistrySection;
 pub use sessions::SessionsSection;
+pub use sign_in::{DefaultRole, SignInProviderSection, SignInSection};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -60,6 +62,7 @@ pub struct Config {
     pub docker: DockerSection,
     pub secrets: SecretsSection,
     pub outbound: OutboundSection,
+    pub sign_in: SignInSection,
     pub log: LogSection,
 }
 
@@ -137,6 +140,8 @@ pub struct ServerSection {
     /// Address and port. Port 0 takes a free one. Beyond this machine, `allowed_hosts` must be set.
     #[schemars(with = "String")]
     pub listen: SocketAddr,
+    /// Where people reach the server, such as `https://warren.example.com`: sign-in links and the sign-in provider lead there, and its name is served without being in `allowed_hosts`.
+    pub public_url: Option<String>,
     /// Names by which clients may call the server in their Host header, besides its loopback names.
     pub allowed_hosts: Vec<String>,
     /// Origins of other pages that may call the API, such as `https://tools.example.com`.
@@ -145,10 +150,19 @@ pub struct ServerSection {
     pub public_metrics: bool,
 }
 
+impl ServerSection {
+    /// The hosts that are served besides those of the address.
+    pub(crate) fn served_hosts(&self) -> Vec<String> {
+        let public = self.public_url.as_deref().and_then(|url| url.split_once("://")).map(|(_, host)| host);
+        self.allowed_hosts.iter().map(String::as_str).chain(public).map(str::to_owned).collect()
+    }
+}
+
 impl Default for ServerSection {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 7878)),
+            public_url: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             public_metrics: false,

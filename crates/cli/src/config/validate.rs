@@ -23,7 +23,7 @@ pub(super) type Complaint = (String, String);
 pub(super) fn complaints(config: &Config) -> Vec<Complaint> {
     let mut found = Vec::new();
     let server = &config.server;
-    if !server.listen.ip().is_loopback() && server.allowed_hosts.is_empty() {
+    if !server.listen.ip().is_loopback() && server.served_hosts().is_empty() {
         found.push((
             "server.listen".to_owned(),
             format!(
@@ -44,6 +44,16 @@ pub(super) fn complaints(config: &Config) -> Vec<Complaint> {
             format!("`{origin}` is not an origin; write for example `https://tools.example.com`"),
         ));
     }
+    if let Some(url) = server.public_url.as_ref().filter(|url| !is_origin(url)) {
+        found.push((
+            "server.public_url".to_owned(),
+            format!(
+                "`{url}` is not an origin; write for example `https://warren.example.com`, without a path"
+            ),
+        ));
+    }
+    let is_local = server.listen.ip().is_loopback() && server.allowed_hosts.is_empty();
+    found.extend(config.sign_in.provider.complaints(server.public_url.is_some() || is_local));
     if let Some(url) = &config.database.url
         && !is_database_address(url)
     {

@@ -4,6 +4,7 @@
 mod docker;
 mod host;
 mod program;
+mod sign_in;
 mod storage;
 mod warren;
 

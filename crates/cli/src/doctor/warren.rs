@@ -6,7 +6,7 @@ use warren_api::client::{Client, Error};
 use warren_api::{ServerInfo, Sweep, SweepOutcome};
 use warren_model::ProviderKind;
 
-use super::Check;
+use super::{Check, sign_in};
 use crate::config::{Config, Overrides, redacted_url};
 use crate::context::Context;
 use crate::data_folder::default_database;
@@ -28,6 +28,9 @@ pub(super) async fn checks(context: &Context) -> Vec<Check> {
     checks.extend(ProviderKind::ALL.into_iter().map(|kind| provider(kind, info.as_ref())));
     if info.is_some() {
         checks.push(sweeps(context).await);
+    }
+    if let Some(config) = &config {
+        checks.extend(sign_in::check(context, config).await);
     }
     checks
 }

@@ -7,11 +7,15 @@ use warren_doors::{Clock, Entropy, OsEntropy, SystemClock};
 use warren_exchange::{Agents, ByA2a, Exchange, Parts as ExchangeParts, Signer};
 use warren_fleet::{Fleet, ImageLogins, Parts, Replica, StoredLosses, StoredRefs};
 use warren_model::ErrorCode;
+use warren_oidc::Provider;
 use warren_operations::Operations;
+use warren_outbound::Connector;
 use warren_providers::{
     DockerProvider, DockerSettings, LocalProvider, MemoryProvider, SandboxProvider, SandboxSettings,
 };
-use warren_server::{Parts as ServerParts, Server, ServerConfig, ServerError, Telemetry};
+use warren_server::{
+    PROVIDER_CALLBACK, Parts as ServerParts, ProviderSignIn, Server, ServerConfig, ServerError, Telemetry,
+};
 use warren_service::{ContextParts, Sealer};
 use warren_store::Store;
 use warren_workspace::registry::{Registry, RegistryParts};
@@ -126,6 +130,8 @@ async fn put_together(
     let unusable = |problem: String| Report::new(ErrorCode::ConfigInvalid).because(problem);
     let models = config.models.models(connector.clone()).map_err(unusable)?;
     let prices = config.models.prices().map_err(unusable)?;
+    let provider_sign_in =
+        sign_in_provider(context, config, &connector, &clock, &entropy).map_err(unusable)?;
     let signer = Signer::new(sealer, Arc::clone(&clock), connector.clone());
     let by_a2a = ByA2a::new(connector.clone(), Arc::clone(&clock), signer.clone());
     let agents = Agents::new(Arc::new(by_a2a));
@@ -139,10 +145,9 @@ async fn put_together(
         probe: Arc::new(agents.clone()),
     });
     let server_config = ServerConfig {
-        allowed_hosts: config.server.allowed_hosts.clone(),
+        allowed_hosts: config.server.served_hosts(),
         allowed_origins: config.server.allowed_origins.clone(),
         has_public_metrics: config.server.public_metrics,
-        sign_in_provider: None,
     };
     let exchange = Exchange::new(ExchangeParts {
         fleet: fleet.clone(),
@@ -168,11 +173,40 @@ async fn put_together(
         clock,
         entropy,
         telemetry,
+        provider_sign_in,
     };
     let server = Server::bind(config.server.listen, server_config, parts)
         .await
         .map_err(|error| server_report(&error))?;
     Ok((exchange, agents, server))
+}
+
+/// The organisation's own sign-in, if the config names one. The error is a sentence that names its key.
+fn sign_in_provider(
+    context: &Context,
+    config: &Config,
+    connector: &Connector,
+    clock: &Arc<dyn Clock>,
+    entropy: &Arc<dyn Entropy>,
+) -> Result<Option<ProviderSignIn>, String> {
+    let section = &config.sign_in.provider;
+    let Some(settings) = section.settings(&context.environment)? else { return Ok(None) };
+    let provider = Provider::new(settings, connector.clone(), Arc::clone(clock), Arc::clone(entropy));
+    tokio::spawn(look_at(provider.clone()));
+    let public_url = config.server.public_url.clone();
+    let place = public_url.clone().unwrap_or_else(|| format!("http://{}", config.server.listen));
+    let redirect_uri = format!("{place}{PROVIDER_CALLBACK}");
+    tracing::info!(issuer = provider.issuer(), redirect_uri, "people can sign in by a provider");
+    let new_people = section.new_people();
+    Ok(Some(ProviderSignIn { name: section.name.clone(), provider, public_url, new_people }))
+}
+
+/// A provider that does not answer is told at once, and keeps nothing from starting: links work without it.
+async fn look_at(provider: Provider) {
+    if let Err(error) = provider.discover().await {
+        let (reason, remedy) = (error.reason().as_str(), error.remedy());
+        tracing::warn!(issuer = provider.issuer(), reason, %error, remedy, "the sign-in provider cannot be used");
+    }
 }
 
 fn server_report(error: &ServerError) -> Report {

@@ -24,8 +24,11 @@ pub(super) struct Ready<'a> {
     pub(super) providers: &'a [(ProviderKind, Option<String>)],
 }
 
-/// A server that listens on all addresses is reached by the first name it was given.
+/// A server that listens on all addresses is reached by the first name it was given, if it was told no address.
 pub(super) fn public_url(config: &Config, url: &str) -> String {
+    if let Some(public) = &config.server.public_url {
+        return public.clone();
+    }
     match config.server.allowed_hosts.first() {
         Some(host) if config.server.listen.ip().is_unspecified() => format!("http://{host}"),
         _ => url.to_owned(),

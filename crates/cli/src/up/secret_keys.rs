@@ -76,10 +76,12 @@ fn unusable(place: &str, error: &KeyError) -> Report {
     Report::new(ErrorCode::SecretKeyUnusable).because(format!("{place}: {error}"))
 }
 
-/// What workspaces may ask for of this process's environment: neither the keys of secrets nor those of models.
+/// What workspaces may ask for of this process's environment: no keys of secrets or models, nor what the sign-in provider
+/// knows Warren by.
 pub(super) fn environment_without_keys(context: &Context, config: &Config) -> Environment {
     let of_secrets = config.secrets.key_env.as_deref();
     let of_models = config.models.key_names();
-    let is_hidden = |name: &str| Some(name) == of_secrets || of_models.contains(name);
+    let of_sign_in = config.sign_in.provider.client_secret_env.as_deref();
+    let is_hidden = |name: &str| [of_secrets, of_sign_in].contains(&Some(name)) || of_models.contains(name);
     context.environment.iter().filter(|(name, _)| !is_hidden(name)).collect()
 }

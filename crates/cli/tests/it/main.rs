@@ -32,6 +32,7 @@ mod session_kills;
 mod sessions;
 mod shell;
 mod shutdown;
+mod sign_in;
 mod start_up;
 mod templates;
 mod warren;

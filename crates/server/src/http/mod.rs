@@ -27,6 +27,7 @@ use self::framing::{AmbiguityFlag, FramedStream, RefuseAmbiguous};
 use crate::app::{App, ServerConfig};
 use crate::event_hub::EventHub;
 use crate::guard::Guard;
+use crate::routes::ProviderSignIn;
 use crate::runner_gateway::RouterGateway;
 use crate::telemetry::Telemetry;
 use crate::{VERSION, routes};
@@ -56,6 +57,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub telemetry: Arc<Telemetry>,
+    /// By whom people can sign in, besides by links.
+    pub provider_sign_in: Option<ProviderSignIn>,
 }
 
 /// A server that has its address.
@@ -70,7 +73,7 @@ pub struct Server {
 impl Server {
     /// Binds the address. Connections wait in the kernel until `run`.
     pub async fn bind(listen: SocketAddr, config: ServerConfig, parts: Parts) -> Result<Self, ServerError> {
-        let Parts { agents, exchange, operations, clock, entropy, telemetry } = parts;
+        let Parts { agents, exchange, operations, clock, entropy, telemetry, provider_sign_in } = parts;
         let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
             io::ErrorKind::AddrInUse => ServerError::AddressInUse(listen),
             _ => ServerError::Listen(listen, error),
@@ -84,7 +87,7 @@ impl Server {
             event_streams: Arc::new(Semaphore::new(max_streams)),
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
-            sign_in_provider: config.sign_in_provider,
+            provider_sign_in,
             stopping: CancellationToken::new(),
             agents,
             operations,

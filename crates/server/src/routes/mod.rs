@@ -25,6 +25,7 @@ mod schedules;
 mod secrets;
 mod sessions;
 pub(crate) mod sign_in;
+mod sign_in_provider;
 mod templates;
 mod tokens;
 mod tool_rules;
@@ -32,6 +33,8 @@ mod tools;
 mod users;
 mod webhooks;
 mod workspaces;
+
+pub use sign_in_provider::{CALLBACK as PROVIDER_CALLBACK, ProviderSignIn};
 
 use std::sync::Arc;
 
@@ -149,6 +152,8 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(users::make_link))
         .routes(routes!(orgs::create, orgs::list))
         .routes(routes!(orgs::show, orgs::patch, orgs::remove))
+        .routes(routes!(sign_in_provider::begin))
+        .routes(routes!(sign_in_provider::callback))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))
         .routes(routes!(messages::send))

@@ -8,6 +8,7 @@ use warren_api::{Problem, SIGN_IN_COOKIE, SignIn, SignInLink, SignInWays, Switch
 use warren_model::TokenSecret;
 use warren_service::{Action, Identity};
 
+use super::ProviderSignIn;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
@@ -60,7 +61,7 @@ fn cookie(value: &str, max_age_seconds: i64) -> String {
     responses((status = 200, body = SignInWays), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
 pub(super) async fn ways(State(app): State<Arc<App>>) -> axum::Json<SignInWays> {
-    axum::Json(SignInWays { link: true, provider: app.sign_in_provider.clone() })
+    axum::Json(SignInWays { link: true, provider: app.provider_sign_in.as_ref().map(ProviderSignIn::way) })
 }
 
 /// Who is asking, and what they may do.

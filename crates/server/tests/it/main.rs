@@ -40,6 +40,7 @@ mod revocation;
 mod schedules;
 mod secrets;
 mod sessions;
+mod sign_in_provider;
 mod sweeps;
 mod templates;
 mod terminal;

@@ -1,12 +1,19 @@
 // Lets those in who are signed in. When a session ends in the middle, the page stays mounted beneath the sign-in
 // page, so that nothing typed is lost.
 import { type ReactNode, useRef } from "react";
+import type { Problem } from "../../api/problem";
 import { Loading, ProblemPanel } from "../../components/States";
 import { SignInPage } from "./SignInPage";
 import { useSignInState } from "./signIn";
 
-export function SignInGate({ secret, children }: { secret: string | undefined; children: ReactNode }) {
-  const query = useSignInState(secret);
+interface SignInGateProps {
+  secret: string | undefined;
+  failure: Problem | undefined;
+  children: ReactNode;
+}
+
+export function SignInGate({ secret, failure, children }: SignInGateProps) {
+  const query = useSignInState(secret, failure);
   const wasIn = useRef(false);
   if (query.data?.signIn) wasIn.current = true;
 

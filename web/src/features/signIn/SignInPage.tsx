@@ -3,7 +3,8 @@ import type { Problem } from "../../api/problem";
 import { Button } from "../../components/Button";
 import { Mark } from "../../components/Icon";
 import { ProblemPanel } from "../../components/States";
-import { useSignIn } from "./signIn";
+import { isOfProvider } from "./failure";
+import { useSignIn, useSignInProvider } from "./signIn";
 
 interface SignInPageProps {
   refusal: Problem | undefined;
@@ -14,6 +15,7 @@ interface SignInPageProps {
 export function SignInPage({ refusal, isInterruption }: SignInPageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
+  const provider = useSignInProvider();
   return (
     <main className="sign-in" aria-labelledby="sign-in-title">
       <div className="sign-in-card">
@@ -22,6 +24,13 @@ export function SignInPage({ refusal, isInterruption }: SignInPageProps) {
           {titleOf(refusal, isInterruption)}
         </h1>
         <p>{explanationOf(refusal, isInterruption)}</p>
+        {provider && (
+          <p>
+            <a className="button button-primary" href={provider.path}>
+              Sign in with {provider.name}
+            </a>
+          </p>
+        )}
         <p className="sign-in-command">
           <code>warren token link</code>
         </p>
@@ -71,11 +80,13 @@ function PasteLink() {
 }
 
 function titleOf(refusal: Problem | undefined, isInterruption: boolean): string {
+  if (isOfProvider(refusal)) return refusal.title;
   if (refusal) return "This link no longer works";
   return isInterruption ? "Your session has ended" : "Sign in to Warren";
 }
 
 function explanationOf(refusal: Problem | undefined, isInterruption: boolean): string {
+  if (isOfProvider(refusal)) return refusal.remedy;
   if (refusal)
     return "A sign-in link works once, for ten minutes. Ask for a new one on the machine that runs Warren:";
   if (isInterruption) {

@@ -50,8 +50,8 @@ export async function signIn(api: Client, secret: string): Promise<SignInState> 
   }
 }
 
-/** Reads the session; the first read spends the link's secret, if there is one. */
-export function useSignInState(secret?: string) {
+/** Reads the session; the first read spends the link's secret, if there is one. `failure`: what came of a provider's sign-in. */
+export function useSignInState(secret?: string, failure?: Problem) {
   const api = useApi();
   const queries = useQueryClient();
   return useQuery<SignInState>({
@@ -61,13 +61,25 @@ export function useSignInState(secret?: string) {
       if (secret && !known) return signIn(api, secret);
       const state = await readSignIn(api);
       // A look on window focus must not wipe the reason off the sign-in page.
-      return state.signIn || !known?.refusal ? state : { ...state, refusal: known.refusal };
+      const refusal = known ? known.refusal : failure;
+      return state.signIn || !refusal ? state : { ...state, refusal };
     },
     staleTime: Number.POSITIVE_INFINITY,
     // Somebody who signed in elsewhere comes back to this page and goes on where they were.
     refetchOnWindowFocus: (query) => (query.state.data?.signIn ? false : "always"),
     refetchInterval: (query) => (query.state.status === "error" ? 2_000 : false),
   });
+}
+
+/** How one may sign in besides by a link. Without an answer there is the link. */
+export function useSignInProvider() {
+  const api = useApi();
+  const ways = useQuery({
+    queryKey: keys.signInWays,
+    queryFn: () => answer(api.GET("/api/v1/sign-in/ways")),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return ways.data?.provider ?? undefined;
 }
 
 export function useSignIn() {

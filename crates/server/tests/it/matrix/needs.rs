@@ -80,6 +80,8 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("revoke_token", Need::OnOthersToken(Scope::TokensWrite)),
     ("list_made_with_token", Need::OnOthersToken(Scope::TokensRead)),
     ("sign_in", Need::Public),
+    ("begin_provider_sign_in", Need::Public),
+    ("finish_provider_sign_in", Need::Public),
     ("show_sign_in", Need::Oneself),
     ("sign_out", Need::Oneself),
     ("make_sign_in_link", Need::Operator),
