@@ -13,16 +13,18 @@ import "./styles/schedules.css";
 import "./styles/markdown.css";
 import "./styles/sessions.css";
 import "./styles/timeline.css";
+import "./styles/people.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { createApi } from "./api/client";
 import { applyTheme, storedTheme } from "./components/theme";
 import { takeFailure } from "./features/signIn/failure";
-import { takeSecret } from "./features/signIn/signIn";
+import { takeInvitation, takeSecret } from "./features/signIn/signIn";
 import { App } from "./routes/App";
 
 // First of all: a secret must not stay in the address bar while anything else goes on.
 const secret = takeSecret();
+const invitation = takeInvitation();
 const failure = takeFailure();
 applyTheme(storedTheme());
 
@@ -30,6 +32,6 @@ const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root");
 createRoot(root).render(
   <StrictMode>
-    <App client={createApi()} secret={secret} failure={failure} />
+    <App client={createApi()} secret={secret} invitation={invitation} failure={failure} />
   </StrictMode>,
 );

@@ -4,8 +4,12 @@ import type {
   CreateWorkspace,
   EventFrame,
   ExecFrame,
+  Invitation,
+  Org,
+  OrgRole,
   ProblemDocument,
   SignIn,
+  User,
   WarrenEvent,
   Workspace,
 } from "../src/api/types";
@@ -21,6 +25,15 @@ export class FakeWarren {
   log: WarrenEvent[] = [];
   links = new Set<string>(["good-link"]);
   isSignedIn = true;
+  me: SignIn = signedInAs("operator");
+  users: User[] = [];
+  invitations: Invitation[] = [];
+  orgs: Org[] = [];
+  /** What secrets of invitations lead to: an answer, or a refusal. */
+  previews = new Map<string, unknown>();
+  /** Names that are taken. */
+  taken = new Set<string>();
+  readonly bodies: unknown[] = [];
   /** By whom people sign in besides by links. */
   provider: { name: string; path: string } | null = null;
   /** Nobody answers. */
@@ -112,7 +125,13 @@ export class FakeWarren {
   private async route(call: Request, url: URL, path: string): Promise<Response> {
     if (path === "/sign-in") return this.signIn(call);
     if (path === "/sign-in/ways") return json({ link: true, provider: this.provider });
+    if (path.startsWith("/sign-in/invitation")) return this.invitation(call, path);
     if (!this.isSignedIn) return problem(unauthenticated);
+    if (path === "/sign-in/org") return this.switchOrg(call);
+    if (path === "/users") return json({ items: this.users, next_cursor: null });
+    if (path === "/orgs") return json({ items: this.orgs, next_cursor: null });
+    if (path.startsWith("/users/")) return this.user(call, path);
+    if (path.startsWith("/invitations")) return this.invite(call, path);
     if (path === "/info") return json(serverInfo);
     if (path === "/events") return this.events(call, url);
     if (path === "/approvals") return json({ items: [], next_cursor: null });
@@ -138,7 +157,70 @@ export class FakeWarren {
       this.isSignedIn = false;
       return new Response(null, { status: 204 });
     }
-    return this.isSignedIn ? json(signedIn) : problem(unauthenticated);
+    return this.isSignedIn ? json(this.me) : problem(unauthenticated);
+  }
+
+  private async invitation(call: Request, path: string): Promise<Response> {
+    const body = (await call.json()) as { secret: string; name?: string };
+    const preview = this.previews.get(body.secret);
+    if (!preview) return problem(invitationNotFound);
+    if (typeof (preview as Refusal).code === "string") return problem(preview as Refusal);
+    if (path.endsWith("/preview")) return json(preview);
+    this.bodies.push(body);
+    if (body.name && this.taken.has(body.name)) return problem(nameTaken);
+    this.isSignedIn = true;
+    return json(this.me);
+  }
+
+  private async switchOrg(call: Request): Promise<Response> {
+    const { org: wanted } = (await call.json()) as { org: string };
+    const org = this.me.orgs.find(({ id }) => id === wanted);
+    if (!org) return problem(workspaceNotFound);
+    this.me = { ...this.me, org, scopes: SCOPES[org.role ?? "viewer"] };
+    this.workspaces = [];
+    return json(this.me);
+  }
+
+  private async user(call: Request, path: string): Promise<Response> {
+    const [, , id, rest] = path.split("/");
+    const user = this.users.find((one) => one.id === id);
+    if (!user) return problem(workspaceNotFound);
+    if (rest) return json({ path: "/#sign-in=made", expires_at: "2026-12-01T00:00:00Z" }, 201);
+    if (call.method === "PATCH") {
+      const change = (await call.json()) as Partial<User>;
+      const isLast = this.users.filter(({ role }) => role === "operator").length === 1;
+      if (user.role === "operator" && isLast) return problem(lastOperator);
+      Object.assign(user, change);
+      return json(user);
+    }
+    this.users = this.users.filter((one) => one !== user);
+    return json({ id, name: user.name, ended: true, made: { counts: {}, items: [] } });
+  }
+
+  private async invite(call: Request, path: string): Promise<Response> {
+    if (call.method === "GET") return json({ items: this.invitations, next_cursor: null });
+    if (call.method === "DELETE") {
+      const id = path.split("/").at(-1);
+      this.invitations = this.invitations.map((one) =>
+        one.id === id ? { ...one, state: "revoked" as const } : one,
+      );
+      return new Response(null, { status: 204 });
+    }
+    const { role, email = null } = (await call.json()) as Pick<Invitation, "role" | "email">;
+    const made: Invitation = {
+      id: `invitation-${this.invitations.length + 1}`,
+      role,
+      email,
+      state: "open",
+      invited_by: this.me.principal,
+      created_at: "2026-11-01T00:00:00Z",
+      expires_at: "2026-12-01T00:00:00Z",
+      used_at: null,
+      used_by: null,
+      revoked_at: null,
+    };
+    this.invitations.push(made);
+    return json({ path: "/#invitation=made-secret", invitation: made }, 201);
   }
 
   private events(call: Request, url: URL): Response {
@@ -279,12 +361,47 @@ function problem(refusal: Refusal): Response {
   return new Response(JSON.stringify(document), { status: refusal.status });
 }
 
-const signedIn: SignIn = {
-  principal: { kind: "user", id: "operator" },
-  token_kind: "session",
-  scopes: [],
-  expires_at: null,
+export const SCOPES: Record<OrgRole, string[]> = {
+  viewer: ["workspaces:read", "events:read"],
+  member: [
+    "workspaces:read",
+    "events:read",
+    "workspaces:write",
+    "workspaces:use",
+    "approvals:decide",
+    "tokens:read",
+    "tokens:write",
+    "secrets:read",
+  ],
+  operator: [
+    "workspaces:read",
+    "workspaces:write",
+    "workspaces:use",
+    "events:read",
+    "tokens:read",
+    "tokens:write",
+    "secrets:read",
+    "secrets:write",
+    "approvals:decide",
+    "org:operate",
+  ],
 };
+
+/** Somebody with a role in the org `default`. */
+export function signedInAs(role: OrgRole, fields: Partial<SignIn> = {}): SignIn {
+  const org = { id: "org-1", name: "default", role };
+  return {
+    principal: { kind: "user", id: "operator", name: "Olga Operator" },
+    token_kind: "session",
+    scopes: SCOPES[role],
+    expires_at: null,
+    user: { id: "operator", name: "olga", display_name: "Olga Operator" },
+    org,
+    is_admin: false,
+    orgs: [org],
+    ...fields,
+  };
+}
 
 const serverInfo = {
   version: "0.1.0",
@@ -322,6 +439,24 @@ const workspaceNotFound = {
   status: 404,
   title: "There is no such workspace.",
   remedy,
+};
+const invitationNotFound = {
+  code: "invitation_not_found",
+  status: 404,
+  title: "There is no such invitation.",
+  remedy,
+};
+const nameTaken = {
+  code: "name_taken",
+  status: 409,
+  title: "Somebody has this name, or one that looks like it.",
+  remedy: "Choose a name that nobody takes for somebody else's.",
+};
+const lastOperator = {
+  code: "last_operator",
+  status: 409,
+  title: "This is the org's last operator: nobody would be left to run it.",
+  remedy: "Make somebody else operator first.",
 };
 const fileNotFound = { code: "file_not_found", status: 404, title: "There is no such file.", remedy };
 const fileExists = { code: "file_exists", status: 409, title: "Something is already there.", remedy };

@@ -5,7 +5,7 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, vi } from "vitest";
 import { createApi } from "../src/api/client";
 import { takeFailure } from "../src/features/signIn/failure";
-import { takeSecret } from "../src/features/signIn/signIn";
+import { takeInvitation, takeSecret } from "../src/features/signIn/signIn";
 import { App } from "../src/routes/App";
 import type { FakeWarren } from "./fakeWarren";
 
@@ -32,6 +32,9 @@ export function openPage(warren: FakeWarren, address = "/") {
   vi.stubGlobal("fetch", warren.fetch);
   window.history.replaceState(null, "", address);
   const secret = takeSecret();
-  const page = render(<App client={createApi()} secret={secret} failure={takeFailure()} />);
+  const invitation = takeInvitation();
+  const page = render(
+    <App client={createApi()} secret={secret} invitation={invitation} failure={takeFailure()} />,
+  );
   return { page, user: userEvent.setup() };
 }

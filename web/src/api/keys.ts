@@ -3,6 +3,11 @@
 export const keys = {
   signIn: ["sign-in"] as const,
   signInWays: ["sign-in-ways"] as const,
+  people: ["people"] as const,
+  invitations: ["people", "invitations"] as const,
+  users: ["people", "users"] as const,
+  orgs: ["people", "orgs"] as const,
+  invitation: (secret: string) => ["sign-in-invitation", secret] as const,
   info: ["info"] as const,
   workspaces: ["workspaces"] as const,
   workspace: (id: string) => ["workspace", id] as const,

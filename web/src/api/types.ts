@@ -11,6 +11,16 @@ export type WorkspaceHealth = Schemas["WorkspaceHealth"];
 export type ServerInfo = Schemas["ServerInfo"];
 export type ProviderInfo = Schemas["ProviderInfo"];
 export type SignIn = Schemas["SignIn"];
+export type Principal = Schemas["Principal"];
+export type OrgRole = Schemas["OrgRole"];
+export type OrgMembership = Schemas["OrgMembership"];
+export type Org = Schemas["Org"];
+export type OrgQuotas = Schemas["OrgQuotas"];
+export type User = Schemas["User"];
+export type PatchUser = Schemas["PatchUser"];
+export type Invitation = Schemas["Invitation"];
+export type CreateInvitation = Schemas["CreateInvitation"];
+export type UseInvitation = Schemas["UseInvitation"];
 export type WarrenEvent = Schemas["Event"];
 /** The data of the events of one kind. */
 export type EventData<K extends WarrenEvent["kind"]> = Extract<WarrenEvent, { kind: K }>["data"];

@@ -9,6 +9,8 @@ import { NoticeProvider } from "../components/Notices";
 import { Empty } from "../components/States";
 import { RunLogsProvider } from "../features/commands/context";
 import { FeedProvider } from "../features/events/context";
+import { PeopleNamesProvider } from "../features/people/names";
+import { MeProvider } from "../features/signIn/me";
 import { SignInGate } from "../features/signIn/SignInGate";
 import { signedOut } from "../features/signIn/signIn";
 import { NamesProvider } from "../features/workspaces/names";
@@ -16,6 +18,7 @@ import { ApprovalsPage } from "./ApprovalsPage";
 import { EventsPage } from "./EventsPage";
 import { MapPage } from "./MapPage";
 import { OverviewPage } from "./OverviewPage";
+import { PeoplePage } from "./PeoplePage";
 import { Link, RouterProvider, useRouter } from "./router";
 import { Shell } from "./Shell";
 import { WorkspacePage } from "./WorkspacePage";
@@ -53,11 +56,13 @@ interface AppProps {
   client: Client;
   /** Of a sign-in link. */
   secret?: string | undefined;
+  /** Of an invitation. */
+  invitation?: string | undefined;
   /** Why a sign-in by the provider failed, just now. */
   failure?: Problem | undefined;
 }
 
-export function App({ client, secret, failure }: AppProps) {
+export function App({ client, secret, invitation, failure }: AppProps) {
   const [queries] = useState(createQueries);
   return (
     <ApiProvider client={client}>
@@ -65,16 +70,20 @@ export function App({ client, secret, failure }: AppProps) {
         <RouterProvider>
           <NowProvider>
             <NoticeProvider>
-              <SignInGate secret={secret} failure={failure}>
-                <FeedProvider>
-                  <NamesProvider>
-                    <RunLogsProvider>
-                      <Shell>
-                        <Boundary />
-                      </Shell>
-                    </RunLogsProvider>
-                  </NamesProvider>
-                </FeedProvider>
+              <SignInGate secret={secret} invitation={invitation} failure={failure}>
+                <MeProvider>
+                  <FeedProvider>
+                    <PeopleNamesProvider>
+                      <NamesProvider>
+                        <RunLogsProvider>
+                          <Shell>
+                            <Boundary />
+                          </Shell>
+                        </RunLogsProvider>
+                      </NamesProvider>
+                    </PeopleNamesProvider>
+                  </FeedProvider>
+                </MeProvider>
               </SignInGate>
             </NoticeProvider>
           </NowProvider>
@@ -105,6 +114,8 @@ function CurrentPage() {
       return <EventsPage />;
     case "approvals":
       return <ApprovalsPage />;
+    case "people":
+      return <PeoplePage />;
     case "workspace":
       return <WorkspacePage place={place} />;
     case "unknown":

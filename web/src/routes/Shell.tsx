@@ -1,12 +1,11 @@
 // The frame around every page: navigation, the live list, and the banner that says when things are stale.
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { Button } from "../components/Button";
 import { Icon, type IconName, Mark } from "../components/Icon";
 import { ThemeButton } from "../components/theme";
 import { usePendingApprovals } from "../features/approvals/queries";
 import { ConnectionBanner } from "../features/events/ConnectionBanner";
 import { useFeedState, useIsStale } from "../features/events/context";
-import { useSignOut } from "../features/signIn/signIn";
+import { WhoAmI } from "../features/people/WhoAmI";
 import { CreateButton } from "../features/workspaces/CreateButton";
 import { useWorkspaceName } from "../features/workspaces/names";
 import { WorkspaceList } from "../features/workspaces/WorkspaceList";
@@ -17,6 +16,7 @@ const PLACES: { place: Place; word: string; icon: IconName }[] = [
   { place: { page: "map" }, word: "Map", icon: "map" },
   { place: { page: "approvals" }, word: "Approvals", icon: "hand" },
   { place: { page: "events" }, word: "Events", icon: "activity" },
+  { place: { page: "people" }, word: "People", icon: "people" },
 ];
 
 export function Shell({ children }: { children: ReactNode }) {
@@ -41,6 +41,7 @@ export function Shell({ children }: { children: ReactNode }) {
           </Link>
           <LiveMark />
         </header>
+        <WhoAmI />
         <nav className="side-nav" aria-label="Pages">
           {PLACES.map(({ place: to, word, icon }) => (
             <Link key={word} to={to} className="side-link" isCurrent={place.page === to.page}>
@@ -56,7 +57,6 @@ export function Shell({ children }: { children: ReactNode }) {
         <footer className="side-foot">
           <CreateButton />
           <ThemeButton />
-          <SignOutButton />
         </footer>
       </aside>
       <main ref={main} id="main" className="main" tabIndex={-1} data-page={place.page}>
@@ -140,19 +140,5 @@ function LiveMark() {
       <span className="live-dot" aria-hidden="true" />
       {words[phase]}
     </span>
-  );
-}
-
-function SignOutButton() {
-  const signOut = useSignOut();
-  return (
-    <Button
-      tone="quiet"
-      icon="signOut"
-      aria-label="Sign out"
-      title="Sign out"
-      isBusy={signOut.isPending}
-      onClick={() => signOut.mutate()}
-    />
   );
 }

@@ -40,6 +40,7 @@ export type Place =
   | { page: "map" }
   | { page: "events" }
   | { page: "approvals" }
+  | { page: "people" }
   | WorkspacePlace
   | { page: "unknown"; pathname: string };
 
@@ -49,6 +50,7 @@ export function placeOf(pathname: string, search: string): Place {
   if (parts.length === 1 && parts[0] === "map") return { page: "map" };
   if (parts.length === 1 && parts[0] === "events") return { page: "events" };
   if (parts.length === 1 && parts[0] === "approvals") return { page: "approvals" };
+  if (parts.length === 1 && parts[0] === "people") return { page: "people" };
   const [first, id, tab] = parts;
   if (first === "workspaces" && id && parts.length <= 3 && (tab === undefined || isTab(tab))) {
     const query = new URLSearchParams(search);
@@ -75,6 +77,8 @@ export function hrefOf(place: Place): string {
       return "/events";
     case "approvals":
       return "/approvals";
+    case "people":
+      return "/people";
     case "workspace": {
       const workspace = `/workspaces/${encodeURIComponent(place.id)}`;
       const base = place.tab ? `${workspace}/${place.tab}` : workspace;

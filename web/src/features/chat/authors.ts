@@ -20,7 +20,7 @@ export function speakerOf(
     case "user":
       return author.id === me
         ? { name: "You", kind: "person", look: "me" }
-        : { name: author.id, kind: "person", look: "person" };
+        : { name: author.name ?? nameOf(author.id) ?? `person ${short}`, kind: "person", look: "person" };
     case "workspace":
       return { name: nameOf(author.id) ?? `workspace ${short}`, kind: "agent", look: "agent" };
     case "schedule":

@@ -3,7 +3,8 @@ import type { WarrenEvent } from "../../api/types";
 import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
 import { Link, workspacePlace } from "../../routes/router";
-import { useWorkspaceName } from "../workspaces/names";
+import { principalName, usePeopleNames } from "../people/names";
+import { useWorkspaceName, useWorkspaceNames } from "../workspaces/names";
 import { describe } from "./describe";
 
 interface EventListProps {
@@ -54,6 +55,8 @@ function EventLine({ event, isGlobal }: { event: WarrenEvent; isGlobal: boolean 
 }
 
 function Details({ event }: { event: WarrenEvent }) {
+  const people = usePeopleNames();
+  const workspaces = useWorkspaceNames();
   return (
     <dl className="facts">
       <dt>Kind</dt>
@@ -64,7 +67,8 @@ function Details({ event }: { event: WarrenEvent }) {
       <dd>{event.seq}</dd>
       <dt>By</dt>
       <dd>
-        {event.principal.kind} <code>{event.principal.id}</code>
+        <bdi>{principalName(event.principal, people, workspaces)}</bdi>{" "}
+        <span className="tag">{event.principal.kind === "user" ? "person" : event.principal.kind}</span>
       </dd>
       <dt>Data</dt>
       <dd>

@@ -101,11 +101,17 @@ export function describe(event: WarrenEvent): Description {
     case "identity.session.started":
       return { text: "Somebody signed in", tone: "quiet" };
     case "identity.user.joined":
-      return { text: `${word(event.data.name) ?? "Somebody"} joined as ${word(event.data.role) ?? "?"}`, tone: "quiet" };
+      return {
+        text: `${word(event.data.name) ?? "Somebody"} is in the org as ${word(event.data.role) ?? "?"}`,
+        tone: "good",
+      };
     case "identity.user.changed":
-      return { text: `${word(event.data.name) ?? "Somebody"} was changed`, tone: "quiet" };
+      return {
+        text: `${word(event.data.name) ?? "Somebody"} was changed${event.data.role ? `: ${word(event.data.role)}` : ""}`,
+        tone: "quiet",
+      };
     case "identity.user.left":
-      return { text: `${word(event.data.name) ?? "Somebody"} left`, tone: "warn" };
+      return { text: `${word(event.data.name) ?? "Somebody"} is no longer in the org`, tone: "warn" };
     case "secret.value.set":
       return { text: `The secret ${word(event.data.name) ?? "?"} was set`, tone: "quiet" };
     case "secret.value.removed":

@@ -31,12 +31,24 @@ export class Refresher {
 
   /** Everything that is shown is asked for again; resolves when the answers are there. */
   async all(): Promise<void> {
+    // A stream may have ended because one may do something else now, or works elsewhere.
+    void this.queries.invalidateQueries({ queryKey: keys.signIn });
     await this.queries.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "sign-in" });
   }
 
   private async flush(): Promise<void> {
-    const { workspaces, files, processes, chats, progress, schedules, sessions, toolRules, approvals } =
-      this.stale;
+    const {
+      workspaces,
+      files,
+      processes,
+      chats,
+      progress,
+      schedules,
+      sessions,
+      toolRules,
+      approvals,
+      people,
+    } = this.stale;
     this.stale = nothingStale;
     this.timer = undefined;
     for (const id of files) void this.queries.invalidateQueries({ queryKey: keys.files(id) });
@@ -50,6 +62,10 @@ export class Refresher {
       if (!chats.has(id)) this.rereads.again(keys.openConversations(id));
     }
     for (const id of toolRules) this.rereads.again(keys.toolRules(id));
+    if (people) {
+      this.rereads.again(keys.people);
+      this.rereads.again(keys.signIn);
+    }
     if (approvals) this.rereads.again(keys.approvals);
     for (const id of workspaces) void this.queries.invalidateQueries({ queryKey: keys.workspace(id) });
     if (workspaces.size > SINGLE_READS || this.queries.isFetching({ queryKey: keys.workspaces }) > 0) {

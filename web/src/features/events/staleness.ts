@@ -20,6 +20,8 @@ export interface Staleness {
   toolRules: ReadonlySet<string>;
   /** Whether questions to people are to be read again; they are one list for all workspaces. */
   approvals: boolean;
+  /** Whether people, and who one is oneself, are to be read again. */
+  people: boolean;
 }
 
 export const nothingStale: Staleness = {
@@ -32,10 +34,12 @@ export const nothingStale: Staleness = {
   sessions: new Set(),
   toolRules: new Set(),
   approvals: false,
+  people: false,
 };
 
 export function madeStale(stale: Staleness, event: WarrenEvent): Staleness {
   const id = event.workspace_id;
+  if (event.kind.startsWith("identity.user.")) return { ...stale, people: true };
   if (!id) return stale;
   const also = (known: ReadonlySet<string>) => new Set(known).add(id);
   const progress = also(stale.progress);

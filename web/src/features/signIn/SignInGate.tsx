@@ -1,21 +1,24 @@
 // Lets those in who are signed in. When a session ends in the middle, the page stays mounted beneath the sign-in
 // page, so that nothing typed is lost.
-import { type ReactNode, useRef } from "react";
+import { type ReactNode, useRef, useState } from "react";
 import type { Problem } from "../../api/problem";
 import { Loading, ProblemPanel } from "../../components/States";
+import { InvitationPage } from "../people/InvitationPage";
 import { SignInPage } from "./SignInPage";
 import { useSignInState } from "./signIn";
 
 interface SignInGateProps {
   secret: string | undefined;
+  invitation: string | undefined;
   failure: Problem | undefined;
   children: ReactNode;
 }
 
-export function SignInGate({ secret, failure, children }: SignInGateProps) {
+export function SignInGate({ secret, invitation, failure, children }: SignInGateProps) {
   const query = useSignInState(secret, failure);
+  const [invited, setInvited] = useState(invitation);
   const wasIn = useRef(false);
-  if (query.data?.signIn) wasIn.current = true;
+  if (query.data?.signIn && !invited) wasIn.current = true;
 
   if (!query.data) {
     return (
@@ -27,6 +30,10 @@ export function SignInGate({ secret, failure, children }: SignInGateProps) {
         )}
       </main>
     );
+  }
+  if (invited) {
+    const done = () => setInvited(undefined);
+    return <InvitationPage secret={invited} me={query.data.signIn} onDone={done} />;
   }
   const isOut = query.data.signIn === null;
   return (
