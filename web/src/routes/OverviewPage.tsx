@@ -1,10 +1,11 @@
 import type { ServerInfo, Workspace } from "../api/types";
-import { Loading, ProblemPanel } from "../components/States";
+import { Empty, Loading, ProblemPanel } from "../components/States";
 import { STATUS_WORDS, StatusBadge, StatusDot } from "../components/StatusBadge";
 import { GuidedButton } from "../features/agents/GuidedButton";
 import { useFeedState } from "../features/events/context";
 import { EventList } from "../features/events/EventList";
 import { useEventLog } from "../features/events/history";
+import { NotAllowed, useMay } from "../features/signIn/me";
 import { CreateButton } from "../features/workspaces/CreateButton";
 import { countByStatus, needingAttention } from "../features/workspaces/order";
 import { useServerInfo, useWorkspaces } from "../features/workspaces/queries";
@@ -26,6 +27,13 @@ export function OverviewPage() {
 }
 
 function FirstSteps() {
+  if (!useMay("workspaces:write")) {
+    return (
+      <Empty icon="home" title="There is no workspace yet">
+        <NotAllowed what="making one" />
+      </Empty>
+    );
+  }
   return (
     <section className="welcome" aria-labelledby="welcome-title">
       <h1 id="welcome-title">Places for agents to work</h1>
@@ -56,6 +64,7 @@ function FirstSteps() {
 function Fleet({ workspaces }: { workspaces: readonly Workspace[] }) {
   const counts = countByStatus(workspaces);
   const attention = needingAttention(workspaces);
+  const mayWrite = useMay("workspaces:write");
   return (
     <>
       <header className="page-head">
@@ -91,14 +100,16 @@ function Fleet({ workspaces }: { workspaces: readonly Workspace[] }) {
           </ul>
         )}
       </section>
-      <section className="card" aria-labelledby="guided-title">
-        <h2 id="guided-title">An agent at work</h2>
-        <p className="hint guided-hint">
-          The guided agent writes a file, runs a command and asks for an approval, in a box of its own. It
-          needs no key.
-        </p>
-        <GuidedButton tone="plain" />
-      </section>
+      {mayWrite && (
+        <section className="card" aria-labelledby="guided-title">
+          <h2 id="guided-title">An agent at work</h2>
+          <p className="hint guided-hint">
+            The guided agent writes a file, runs a command and asks for an approval, in a box of its own. It
+            needs no key.
+          </p>
+          <GuidedButton tone="plain" />
+        </section>
+      )}
       <RecentEvents />
     </>
   );

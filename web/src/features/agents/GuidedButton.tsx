@@ -2,6 +2,7 @@ import type { Workspace } from "../../api/types";
 import { Button } from "../../components/Button";
 import { Loading, ProblemPanel, WithCode } from "../../components/States";
 import { sessionPlace, useRouter } from "../../routes/router";
+import { useMay } from "../signIn/me";
 import { useServerInfo } from "../workspaces/queries";
 import { guidedProvider } from "./definitions";
 import { useGuided } from "./guided";
@@ -17,6 +18,8 @@ export function GuidedButton({ workspace, tone = "primary" }: GuidedButtonProps)
   const { navigate } = useRouter();
   const info = useServerInfo();
   const { start, doing } = useGuided((session) => navigate(sessionPlace(session.workspace_id, session.name)));
+  const mayWrite = useMay("workspaces:write");
+  if (!mayWrite) return null;
   if (info.isPending) return <Loading what="providers" />;
   if (!info.data) return <ProblemPanel error={info.error} onRetry={() => void info.refetch()} />;
   const { providers } = info.data;

@@ -8,6 +8,7 @@ import { useNotify } from "../../components/Notices";
 import { ProblemPanel } from "../../components/States";
 import { visibleText } from "../../components/visibleText";
 import { Link, sessionPlace, workspacePlace } from "../../routes/router";
+import { NotAllowed, useMay } from "../signIn/me";
 import { ALWAYS_IN_WORKSPACE } from "../toolRules/queries";
 import { useWorkspaceName } from "../workspaces/names";
 import { useDecide, usePendingApprovals } from "./queries";
@@ -49,6 +50,7 @@ export function ApprovalCard({ approval, isGlobal }: ApprovalCardProps) {
     if (remember) notify(`Approved, and ${tool} is always allowed in this workspace`);
     else notify(is === "approve" ? "Approved" : "Denied");
   });
+  const mayDecide = useMay("approvals:decide");
   const titleId = useId();
   const noteId = useId();
   const hasContext = Object.keys(approval.context).length > 0;
@@ -90,45 +92,49 @@ export function ApprovalCard({ approval, isGlobal }: ApprovalCardProps) {
         </details>
       )}
       {decide.isError && <ProblemPanel error={decide.error} what="It was not decided." />}
-      <div className="approval-foot">
-        <label htmlFor={noteId} className="visually-hidden">
-          Note to the agent about {approval.action}
-        </label>
-        <input
-          id={noteId}
-          placeholder="Note to the agent (optional)"
-          maxLength={1_000}
-          value={note}
-          onChange={(event) => setNote(event.target.value)}
-        />
-        <Button
-          icon="close"
-          disabled={decide.isPending}
-          aria-label={`Deny ${approval.action}`}
-          onClick={() => say("deny")}
-        >
-          Deny
-        </Button>
-        {tool && (
+      {!mayDecide ? (
+        <NotAllowed what="deciding" />
+      ) : (
+        <div className="approval-foot">
+          <label htmlFor={noteId} className="visually-hidden">
+            Note to the agent about {approval.action}
+          </label>
+          <input
+            id={noteId}
+            placeholder="Note to the agent (optional)"
+            maxLength={1_000}
+            value={note}
+            onChange={(event) => setNote(event.target.value)}
+          />
           <Button
-            icon="save"
+            icon="close"
             disabled={decide.isPending}
-            aria-label={`Always allow ${tool} in its workspace`}
-            onClick={() => say("approve", ALWAYS_IN_WORKSPACE)}
+            aria-label={`Deny ${approval.action}`}
+            onClick={() => say("deny")}
           >
-            Always allow
+            Deny
           </Button>
-        )}
-        <Button
-          tone="primary"
-          icon="save"
-          isBusy={decide.isPending}
-          aria-label={`Approve ${approval.action}`}
-          onClick={() => say("approve")}
-        >
-          Approve
-        </Button>
-      </div>
+          {tool && (
+            <Button
+              icon="save"
+              disabled={decide.isPending}
+              aria-label={`Always allow ${tool} in its workspace`}
+              onClick={() => say("approve", ALWAYS_IN_WORKSPACE)}
+            >
+              Always allow
+            </Button>
+          )}
+          <Button
+            tone="primary"
+            icon="save"
+            isBusy={decide.isPending}
+            aria-label={`Approve ${approval.action}`}
+            onClick={() => say("approve")}
+          >
+            Approve
+          </Button>
+        </div>
+      )}
     </li>
   );
 }

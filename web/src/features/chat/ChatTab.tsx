@@ -1,10 +1,12 @@
 // What people and the agent of a workspace said to each other: the conversations on one side, the one that is open on
 // the other. Which one is open stands in the address, so that a reload and a link show the same.
 import { useEffect, useState } from "react";
+import { Problem } from "../../api/problem";
 import type { Workspace } from "../../api/types";
-import { Loading, ProblemPanel, StaleNote } from "../../components/States";
+import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { chatPlace, NEW_CONVERSATION, useRouter } from "../../routes/router";
 import { ApprovalList } from "../approvals/ApprovalList";
+import { NotAllowed, useMay } from "../signIn/me";
 import { hasAgent } from "../workspaces/home";
 import { Composer } from "./Composer";
 import { ConversationList } from "./ConversationList";
@@ -33,6 +35,13 @@ export function ChatTab({ workspace, conversation, sought }: ChatTabProps) {
     if (!conversation && youngest) navigate(chatPlace(workspace.id, youngest), { replace: true });
   }, [conversation, youngest, workspace.id, navigate]);
   if (query.isPending) return <Loading what="conversations" />;
+  if (!query.data && query.error instanceof Problem && query.error.status === 403) {
+    return (
+      <Empty icon="chat" title="The chat is not for you">
+        <NotAllowed what="reading the chat" />
+      </Empty>
+    );
+  }
   if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
   const { items, isPartial } = query.data;
   const open = conversation ?? youngest ?? NEW_CONVERSATION;
@@ -79,6 +88,13 @@ interface NewConversationProps {
 }
 
 function NewConversation({ workspace, onBegun }: NewConversationProps) {
+  if (!useMay("workspaces:use")) {
+    return (
+      <Empty icon="chat" title="Choose a conversation">
+        <NotAllowed what="beginning one" />
+      </Empty>
+    );
+  }
   return (
     <>
       <div className="chat-begin">

@@ -3,6 +3,8 @@ import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
 import { chatPlace, Link, NEW_CONVERSATION } from "../../routes/router";
 
+import { useMay } from "../signIn/me";
+
 interface ConversationListProps {
   workspaceId: string;
   conversations: readonly Conversation[];
@@ -12,15 +14,18 @@ interface ConversationListProps {
 }
 
 export function ConversationList({ workspaceId, conversations, isPartial, open }: ConversationListProps) {
+  const mayUse = useMay("workspaces:use");
   return (
     <nav className="chat-list" aria-label="Conversations">
-      <Link
-        to={chatPlace(workspaceId, NEW_CONVERSATION)}
-        className="button button-plain"
-        isCurrent={open === NEW_CONVERSATION}
-      >
-        <Icon name="plus" /> New conversation
-      </Link>
+      {mayUse && (
+        <Link
+          to={chatPlace(workspaceId, NEW_CONVERSATION)}
+          className="button button-plain"
+          isCurrent={open === NEW_CONVERSATION}
+        >
+          <Icon name="plus" /> New conversation
+        </Link>
+      )}
       {conversations.length === 0 && <p className="hint">None yet. The first message begins one.</p>}
       <ul>
         {conversations.map((one) => (

@@ -4,6 +4,7 @@ import { Button } from "../../components/Button";
 import { Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { chatPlace, Link, NEW_CONVERSATION, useRouter } from "../../routes/router";
 import { ApprovalList } from "../approvals/ApprovalList";
+import { NotAllowed, useMay } from "../signIn/me";
 import { hasAgent } from "../workspaces/home";
 import { Composer } from "./Composer";
 import { DeleteConversationDialog, RenameDialog } from "./dialogs";
@@ -41,6 +42,7 @@ export function ConversationView({ workspace, id, listedTitle, sought, isBegun }
   const title = listedTitle ?? row?.title;
   const { navigate } = useRouter();
   const [dialog, setDialog] = useState<"rename" | "delete">();
+  const mayUse = useMay("workspaces:use");
   const close = () => setDialog(undefined);
   if (query.isPending) return <Loading what="messages" />;
   if (!query.data || isGone(query.error)) {
@@ -58,18 +60,22 @@ export function ConversationView({ workspace, id, listedTitle, sought, isBegun }
         <h2>
           <bdi>{title ?? "Conversation"}</bdi>
         </h2>
-        <Button
-          tone="quiet"
-          icon="pencil"
-          aria-label="Rename this conversation"
-          onClick={() => setDialog("rename")}
-        />
-        <Button
-          tone="quiet"
-          icon="trash"
-          aria-label="Delete this conversation"
-          onClick={() => setDialog("delete")}
-        />
+        {mayUse && (
+          <>
+            <Button
+              tone="quiet"
+              icon="pencil"
+              aria-label="Rename this conversation"
+              onClick={() => setDialog("rename")}
+            />
+            <Button
+              tone="quiet"
+              icon="trash"
+              aria-label="Delete this conversation"
+              onClick={() => setDialog("delete")}
+            />
+          </>
+        )}
       </header>
       <StaleNote query={query} />
       <Messages
@@ -82,7 +88,11 @@ export function ConversationView({ workspace, id, listedTitle, sought, isBegun }
       />
       {/* What sessions ask stands with what they do. */}
       <ApprovalList workspaceId={workspace.id} isWithoutCalls={isHosted} />
-      <Composer key={id} workspaceId={workspace.id} conversation={id} hasFocus={isBegun} />
+      {mayUse ? (
+        <Composer key={id} workspaceId={workspace.id} conversation={id} hasFocus={isBegun} />
+      ) : (
+        <NotAllowed what="writing here" />
+      )}
       {dialog === "rename" && (
         <RenameDialog workspaceId={workspace.id} conversation={id} title={title ?? ""} onClose={close} />
       )}
@@ -113,6 +123,7 @@ function Messages({ workspace, conversation, messages, hasEarlier, sought, sessi
   const works = useWorks(workspace, conversation, messages);
   const earlier = useEarlier(workspace.id, conversation);
   const cancel = useCancelTask(workspace.id);
+  const mayUse = useMay("workspaces:use");
   const speak = useSpeaker();
   const { box, onScroll } = useFollowedEnd(messages, works);
   const isSoughtHere = messages.some(({ id }) => id === sought);
@@ -145,7 +156,7 @@ function Messages({ workspace, conversation, messages, hasEarlier, sought, sessi
             speaker={speak(message.author)}
             isSought={message.id === sought}
             work={works.get(message.id)}
-            onCancel={cancel.mutate}
+            onCancel={mayUse ? cancel.mutate : undefined}
           />
         ))}
       </ol>

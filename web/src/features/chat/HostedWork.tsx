@@ -10,6 +10,7 @@ import { type FullSnapshot, useSnapshot, useStream } from "../sessions/queries";
 import { ResumePanel } from "../sessions/ResumePanel";
 import { StepItem } from "../sessions/StepItem";
 import type { ShownStep } from "../sessions/transcript";
+import { useMay } from "../signIn/me";
 
 interface HostedWorkProps {
   workspace: Workspace;
@@ -33,6 +34,7 @@ function Work({ workspace, snapshot }: { workspace: Workspace; snapshot: FullSna
     const said = items.findLastIndex(({ kind }) => kind === "message");
     return items.slice(said + 1).filter((item): item is ShownStep => item.kind === "step");
   }, [transcript, snapshot]);
+  const mayUse = useMay("workspaces:use");
   const isOver = status === "completed" || status === "idle";
   return (
     <section className="hosted-work" aria-label="What the agent does">
@@ -44,7 +46,7 @@ function Work({ workspace, snapshot }: { workspace: Workspace; snapshot: FullSna
         </ol>
       )}
       <PendingPanels snapshot={snapshot} />
-      {!isOver && (
+      {!isOver && mayUse && (
         <ResumePanel
           key={`${session.run}.${status}`}
           session={session}

@@ -14,7 +14,8 @@ interface MessageItemProps {
   isSought: boolean;
   /** What became of the work that it asked for; absent where it asked for none, or nobody knows any more. */
   work: Work | undefined;
-  onCancel: (task: string) => void;
+  /** Absent: this person may not. */
+  onCancel: ((task: string) => void) | undefined;
 }
 
 export const MessageItem = memo(
@@ -54,13 +55,13 @@ export const MessageItem = memo(
     before.work?.note === after.work?.note,
 );
 
-function WorkLine({ work, onCancel }: { work: Work; onCancel: (task: string) => void }) {
+function WorkLine({ work, onCancel }: { work: Work; onCancel: MessageItemProps["onCancel"] }) {
   return (
     <footer className="message-work" data-tone={work.tone}>
       {work.tone === "busy" && <span className="spinner" aria-hidden="true" />}
       <strong>{work.word}</strong>
       {work.note && <span>: {work.note}</span>}
-      {work.isOpen && (
+      {work.isOpen && onCancel && (
         <Button tone="quiet" icon="stop" onClick={() => onCancel(work.task.id)}>
           {work.task.state === "submitted" ? "Take back" : "Stop"}
         </Button>

@@ -7,10 +7,12 @@ import { useNotify } from "../../components/Notices";
 import { Loading, ProblemPanel } from "../../components/States";
 import { Link, sessionPlace } from "../../routes/router";
 import { useAgents } from "../agents/queries";
+import { useMay } from "../signIn/me";
 import { usePatchWorkspace } from "../workspaces/queries";
 
 export function NoAgent({ workspace }: { workspace: Workspace }) {
   const [isOpen, setIsOpen] = useState(false);
+  const mayWrite = useMay("workspaces:write");
   return (
     <>
       <p className="hint" role="note">
@@ -20,9 +22,11 @@ export function NoAgent({ workspace }: { workspace: Workspace }) {
         <code>--runtime external</code>, a program that runs elsewhere registers.
       </p>
       <p className="row">
-        <Button icon="session" onClick={() => setIsOpen(true)}>
-          Give it an agent
-        </Button>
+        {mayWrite && (
+          <Button icon="session" onClick={() => setIsOpen(true)}>
+            Give it an agent
+          </Button>
+        )}
         <Link to={sessionPlace(workspace.id)} className="button">
           Start a session
         </Link>

@@ -4,6 +4,7 @@ import { Button } from "../../components/Button";
 import { formatClock, formatDuration } from "../../components/format";
 import { Empty, ProblemPanel } from "../../components/States";
 import { visibleText } from "../../components/visibleText";
+import { NotAllowed, useMay } from "../signIn/me";
 import { CommandForm } from "./CommandForm";
 import { useRunLog } from "./context";
 import { Output } from "./Output";
@@ -11,10 +12,18 @@ import type { Run, RunEnd } from "./runs";
 
 export function RunTab({ workspace }: { workspace: Workspace }) {
   const { log, runs } = useRunLog(workspace.id);
+  const mayUse = useMay("workspaces:use");
   if (!workspace.capabilities.includes("shell")) {
     return (
       <Empty icon="terminal" title="This workspace runs no commands">
         <p className="hint">Its provider has no shell. Create one with a provider that lists “shell”.</p>
+      </Empty>
+    );
+  }
+  if (!mayUse) {
+    return (
+      <Empty icon="terminal" title="Commands are run by those who work here">
+        <NotAllowed what="running commands" />
       </Empty>
     );
   }

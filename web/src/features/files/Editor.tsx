@@ -3,6 +3,7 @@ import { Button } from "../../components/Button";
 import { readDraft, writeDraft } from "../../components/draft";
 import { useNotify } from "../../components/Notices";
 import { ProblemPanel } from "../../components/States";
+import { useMay } from "../signIn/me";
 import { type Draft, editState, keptMine, parseDraft, typed } from "./editing";
 import { nameOf } from "./paths";
 import { useWriteFile } from "./queries";
@@ -20,6 +21,7 @@ export function Editor({ workspaceId, path, saved }: EditorProps) {
   const [isKept, setIsKept] = useState(true);
   const write = useWriteFile(workspaceId);
   const notify = useNotify();
+  const mayUse = useMay("workspaces:use");
   const helpId = useId();
   const state = editState(draft, saved);
 
@@ -63,6 +65,7 @@ export function Editor({ workspaceId, path, saved }: EditorProps) {
         autoCapitalize="off"
         autoCorrect="off"
         wrap="off"
+        readOnly={!mayUse}
         value={draft?.text ?? saved}
         onChange={(event) => change(typed(draft, saved, event.target.value))}
         onKeyDown={onKeyDown}
@@ -70,22 +73,30 @@ export function Editor({ workspaceId, path, saved }: EditorProps) {
       {write.isError && <ProblemPanel error={write.error} what="The file was not saved." />}
       <div className="editor-foot">
         <span id={helpId} className="hint">
-          {state === "clean" ? "No unsaved changes" : "Unsaved changes"}
+          {!mayUse
+            ? "You may read it, not change it"
+            : state === "clean"
+              ? "No unsaved changes"
+              : "Unsaved changes"}
           {state !== "clean" && !isKept && " (too large to survive a reload)"}
         </span>
-        <Button disabled={state === "clean"} onClick={() => change(undefined)}>
-          Discard
-        </Button>
-        <Button
-          tone="primary"
-          icon="save"
-          isBusy={write.isPending}
-          disabled={state !== "dirty"}
-          onClick={save}
-          title="Ctrl+S or ⌘S"
-        >
-          Save
-        </Button>
+        {mayUse && (
+          <>
+            <Button disabled={state === "clean"} onClick={() => change(undefined)}>
+              Discard
+            </Button>
+            <Button
+              tone="primary"
+              icon="save"
+              isBusy={write.isPending}
+              disabled={state !== "dirty"}
+              onClick={save}
+              title="Ctrl+S or ⌘S"
+            >
+              Save
+            </Button>
+          </>
+        )}
       </div>
     </div>
   );

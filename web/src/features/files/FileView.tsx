@@ -3,6 +3,7 @@ import { Problem } from "../../api/problem";
 import { Button } from "../../components/Button";
 import { Icon } from "../../components/Icon";
 import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
+import { useMay } from "../signIn/me";
 import { DeletePathDialog, MoveDialog } from "./dialogs";
 import { Editor } from "./Editor";
 import { nameOf } from "./paths";
@@ -18,6 +19,7 @@ interface FileViewProps {
 export function FileView({ workspaceId, path, onMoved }: FileViewProps) {
   const query = useContent(workspaceId, path);
   const [dialog, setDialog] = useState<"delete" | "move">();
+  const mayUse = useMay("workspaces:use");
   const close = () => setDialog(undefined);
   if (query.isPending) return <Loading what={nameOf(path)} />;
   if (!query.data || isGone(query.error)) {
@@ -41,15 +43,19 @@ export function FileView({ workspaceId, path, onMoved }: FileViewProps) {
             <Icon name="download" /> Download
           </a>
         )}
-        <Button icon="pencil" onClick={() => setDialog("move")}>
-          Rename
-        </Button>
-        <Button
-          icon="trash"
-          aria-label={`Delete ${path}`}
-          title="Delete"
-          onClick={() => setDialog("delete")}
-        />
+        {mayUse && (
+          <>
+            <Button icon="pencil" onClick={() => setDialog("move")}>
+              Rename
+            </Button>
+            <Button
+              icon="trash"
+              aria-label={`Delete ${path}`}
+              title="Delete"
+              onClick={() => setDialog("delete")}
+            />
+          </>
+        )}
       </header>
       <StaleNote query={query} />
       <Body content={query.data} workspaceId={workspaceId} path={path} />

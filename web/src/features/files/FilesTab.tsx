@@ -6,6 +6,7 @@ import { Button } from "../../components/Button";
 import { useNotify } from "../../components/Notices";
 import { Empty, ProblemPanel } from "../../components/States";
 import { useRouter, workspacePlace } from "../../routes/router";
+import { useMay } from "../signIn/me";
 import { NewPathDialog } from "./dialogs";
 import { FileTree } from "./FileTree";
 import { FileView } from "./FileView";
@@ -18,6 +19,7 @@ export function FilesTab({ workspace, path }: { workspace: Workspace; path: stri
   const folder = useSelectedFolder(workspace.id, path);
   const upload = useUpload(workspace.id, folder);
   const queries = useQueryClient();
+  const mayUse = useMay("workspaces:use");
   const select = (next: string) => navigate(workspacePlace(workspace.id, "files", next));
 
   if (!workspace.capabilities.includes("fs")) {
@@ -29,27 +31,31 @@ export function FilesTab({ workspace, path }: { workspace: Workspace; path: stri
       <div
         className="files-side"
         data-drop={upload.isOver || undefined}
-        onDragOver={upload.onDragOver}
-        onDragLeave={upload.onDragLeave}
-        onDrop={upload.onDrop}
+        onDragOver={mayUse ? upload.onDragOver : undefined}
+        onDragLeave={mayUse ? upload.onDragLeave : undefined}
+        onDrop={mayUse ? upload.onDrop : undefined}
       >
         <div className="toolbar" role="toolbar" aria-label="Files">
-          <Button icon="plus" onClick={() => setDialog("file")}>
-            New file
-          </Button>
-          <Button
-            icon="folderPlus"
-            aria-label="New folder"
-            title="New folder"
-            onClick={() => setDialog("folder")}
-          />
-          <Button
-            icon="upload"
-            aria-label="Upload files"
-            title={`Upload into ${folder || "the root"}`}
-            isBusy={upload.isBusy}
-            onClick={upload.choose}
-          />
+          {mayUse && (
+            <>
+              <Button icon="plus" onClick={() => setDialog("file")}>
+                New file
+              </Button>
+              <Button
+                icon="folderPlus"
+                aria-label="New folder"
+                title="New folder"
+                onClick={() => setDialog("folder")}
+              />
+              <Button
+                icon="upload"
+                aria-label="Upload files"
+                title={`Upload into ${folder || "the root"}`}
+                isBusy={upload.isBusy}
+                onClick={upload.choose}
+              />
+            </>
+          )}
           <Button
             icon="refresh"
             aria-label="Read the files again"
@@ -75,7 +81,7 @@ export function FilesTab({ workspace, path }: { workspace: Workspace; path: stri
           <FileView key={path} workspaceId={workspace.id} path={path} onMoved={select} />
         ) : (
           <Empty icon="file" title="Choose a file">
-            <p className="hint">Or make a new one. Files can also be dropped on the list.</p>
+            {mayUse && <p className="hint">Or make a new one. Files can also be dropped on the list.</p>}
           </Empty>
         )}
       </div>

@@ -22,6 +22,7 @@ import type { Workspace } from "../../api/types";
 import { Button } from "../../components/Button";
 import { STATUS_WORDS, StatusBadge } from "../../components/StatusBadge";
 import { Link, workspacePlace } from "../../routes/router";
+import { useMay } from "../signIn/me";
 import { homeTab } from "../workspaces/home";
 import { providerKind } from "../workspaces/order";
 import { layout, NODE_HEIGHT, NODE_WIDTH, type Point } from "./layout";
@@ -36,6 +37,7 @@ export default function WorkspaceMap({ workspaces }: { workspaces: readonly Work
   const [moved, setMoved] = useState(readMoved);
   const [nodes, setNodes] = useState<WorkspaceNode[]>([]);
   const [nesting, setNesting] = useState<{ child: Workspace; parent: Workspace }>();
+  const mayWrite = useMay("workspaces:write");
   const places = useMemo(() => layout(workspaces), [workspaces]);
   const edges = useMemo(() => edgesOf(workspaces), [workspaces]);
 
@@ -49,7 +51,7 @@ export default function WorkspaceMap({ workspaces }: { workspaces: readonly Work
   const onNodeDragStop = useCallback(
     (_: unknown, node: WorkspaceNode) => {
       const target = nodes.find((other) => other.id !== node.id && holdsCentre(other, node));
-      if (target && target.id !== node.data.workspace.parent_id) {
+      if (mayWrite && target && target.id !== node.data.workspace.parent_id) {
         setNesting({ child: node.data.workspace, parent: target.data.workspace });
       }
       setMoved((before) => {
@@ -58,7 +60,7 @@ export default function WorkspaceMap({ workspaces }: { workspaces: readonly Work
         return after;
       });
     },
-    [nodes],
+    [nodes, mayWrite],
   );
   const tidy = () => {
     writeMoved({});

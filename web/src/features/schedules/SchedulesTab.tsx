@@ -5,6 +5,7 @@ import { Button } from "../../components/Button";
 import { Icon } from "../../components/Icon";
 import { useNotify } from "../../components/Notices";
 import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
+import { useMay } from "../signIn/me";
 import { useRuns, useScheduleAction, useSchedules } from "./queries";
 import { nextOf, runOf, timesOf } from "./words";
 
@@ -40,6 +41,8 @@ function ScheduleCard({ schedule }: { schedule: Schedule }) {
   const action = useScheduleAction(schedule.workspace_id, schedule.id);
   const notify = useNotify();
   const [isOpen, setIsOpen] = useState(false);
+  const mayWrite = useMay("workspaces:write");
+  const mayUse = useMay("workspaces:use");
   const { name, is_paused } = schedule;
   return (
     <li className="schedule">
@@ -51,22 +54,26 @@ function ScheduleCard({ schedule }: { schedule: Schedule }) {
         <span className="schedule-next" data-paused={is_paused || undefined}>
           {nextOf(schedule)}
         </span>
-        <Button
-          icon={is_paused ? "play" : "pause"}
-          aria-label={`${is_paused ? "Resume" : "Pause"} ${name}`}
-          disabled={action.isPending}
-          onClick={() => action.mutate(is_paused ? "resume" : "pause")}
-        >
-          {is_paused ? "Resume" : "Pause"}
-        </Button>
-        <Button
-          icon="send"
-          aria-label={`Run now: ${name}`}
-          disabled={action.isPending}
-          onClick={() => action.mutate("run", { onSuccess: () => notify(`${name} runs now`) })}
-        >
-          Run now
-        </Button>
+        {mayWrite && (
+          <Button
+            icon={is_paused ? "play" : "pause"}
+            aria-label={`${is_paused ? "Resume" : "Pause"} ${name}`}
+            disabled={action.isPending}
+            onClick={() => action.mutate(is_paused ? "resume" : "pause")}
+          >
+            {is_paused ? "Resume" : "Pause"}
+          </Button>
+        )}
+        {mayUse && (
+          <Button
+            icon="send"
+            aria-label={`Run now: ${name}`}
+            disabled={action.isPending}
+            onClick={() => action.mutate("run", { onSuccess: () => notify(`${name} runs now`) })}
+          >
+            Run now
+          </Button>
+        )}
       </div>
       <p className="message-text" dir="auto">
         {schedule.prompt}

@@ -8,6 +8,7 @@ import { formatMoment } from "../../components/format";
 import { useNotify } from "../../components/Notices";
 import { ProblemPanel } from "../../components/States";
 import { visibleText } from "../../components/visibleText";
+import { NotAllowed, useMay } from "../signIn/me";
 import { ALWAYS_IN_WORKSPACE } from "../toolRules/queries";
 import { Preformatted } from "./CallRow";
 import { isOver, useDecideCall } from "./queries";
@@ -31,6 +32,7 @@ export function CallApproval({ session, approval }: CallApprovalProps) {
     if (remember) notify(`Approved, and ${tool} is always allowed in this workspace`);
     else notify(decision === "approve" ? "Approved" : "Denied");
   });
+  const mayDecide = useMay("approvals:decide");
   const titleId = useId();
   const noteId = useId();
   const editId = useId();
@@ -57,7 +59,7 @@ export function CallApproval({ session, approval }: CallApprovalProps) {
         <span className="approval-when">until {formatMoment(approval.expires_at)}</span>
       </p>
       {approval.reason && <p>{visibleText(approval.reason)}</p>}
-      {isEditing ? (
+      {isEditing && mayDecide ? (
         <div className="field">
           <label htmlFor={editId}>Arguments, as JSON</label>
           <textarea
@@ -86,55 +88,59 @@ export function CallApproval({ session, approval }: CallApprovalProps) {
           what={isOver(decide.error) ? "Somebody was quicker: this is decided." : "It was not decided."}
         />
       )}
-      <div className="approval-foot">
-        <label htmlFor={noteId} className="visually-hidden">
-          Note to the agent about {tool}
-        </label>
-        <input
-          id={noteId}
-          placeholder="Note or reason (optional)"
-          maxLength={1_000}
-          value={note}
-          onChange={(event) => setNote(event.target.value)}
-        />
-        <Button
-          icon={isEditing ? "close" : "pencil"}
-          aria-label={`${isEditing ? "As proposed: the arguments of" : "Edit the arguments of"} ${tool}`}
-          disabled={decide.isPending}
-          onClick={() => {
-            if (isEditing) forgetEdited();
-            setWrong(undefined);
-            setIsEditing(!isEditing);
-          }}
-        >
-          {isEditing ? "As proposed" : "Edit"}
-        </Button>
-        <Button
-          icon="close"
-          aria-label={`Deny ${tool}`}
-          disabled={decide.isPending}
-          onClick={() => say("deny")}
-        >
-          Deny
-        </Button>
-        <Button
-          icon="save"
-          aria-label={`Always allow ${tool} in this workspace`}
-          disabled={decide.isPending}
-          onClick={() => say("approve", ALWAYS_IN_WORKSPACE)}
-        >
-          Always allow
-        </Button>
-        <Button
-          tone="primary"
-          icon="save"
-          aria-label={`Approve ${tool}`}
-          isBusy={decide.isPending}
-          onClick={() => say("approve")}
-        >
-          Approve
-        </Button>
-      </div>
+      {!mayDecide ? (
+        <NotAllowed what="deciding" />
+      ) : (
+        <div className="approval-foot">
+          <label htmlFor={noteId} className="visually-hidden">
+            Note to the agent about {tool}
+          </label>
+          <input
+            id={noteId}
+            placeholder="Note or reason (optional)"
+            maxLength={1_000}
+            value={note}
+            onChange={(event) => setNote(event.target.value)}
+          />
+          <Button
+            icon={isEditing ? "close" : "pencil"}
+            aria-label={`${isEditing ? "As proposed: the arguments of" : "Edit the arguments of"} ${tool}`}
+            disabled={decide.isPending}
+            onClick={() => {
+              if (isEditing) forgetEdited();
+              setWrong(undefined);
+              setIsEditing(!isEditing);
+            }}
+          >
+            {isEditing ? "As proposed" : "Edit"}
+          </Button>
+          <Button
+            icon="close"
+            aria-label={`Deny ${tool}`}
+            disabled={decide.isPending}
+            onClick={() => say("deny")}
+          >
+            Deny
+          </Button>
+          <Button
+            icon="save"
+            aria-label={`Always allow ${tool} in this workspace`}
+            disabled={decide.isPending}
+            onClick={() => say("approve", ALWAYS_IN_WORKSPACE)}
+          >
+            Always allow
+          </Button>
+          <Button
+            tone="primary"
+            icon="save"
+            aria-label={`Approve ${tool}`}
+            isBusy={decide.isPending}
+            onClick={() => say("approve")}
+          >
+            Approve
+          </Button>
+        </div>
+      )}
     </li>
   );
 }

@@ -4,6 +4,7 @@ import type { Session, SessionCall } from "../../api/types";
 import { Button } from "../../components/Button";
 import { useDraft } from "../../components/draft";
 import { ProblemPanel } from "../../components/States";
+import { NotAllowed, useMay } from "../signIn/me";
 import { Preformatted } from "./CallRow";
 import { useHandIn } from "./queries";
 import { asText } from "./words";
@@ -17,6 +18,7 @@ export function CallQuestion({ session, call }: CallQuestionProps) {
   const [text, setText, forget] = useDraft(`answer.${session.id}.${call.id}`);
   const [wrong, setWrong] = useState<string>();
   const handIn = useHandIn(session.workspace_id, session.id, forget);
+  const mayUse = useMay("workspaces:use");
   const titleId = useId();
   const fieldId = useId();
   const { question, choices } = readQuestion(call.arguments);
@@ -55,7 +57,7 @@ export function CallQuestion({ session, call }: CallQuestionProps) {
           <Preformatted text={asText(call.arguments)} />
         </>
       )}
-      {choices.length > 0 && (
+      {mayUse && choices.length > 0 && (
         <div className="question-choices">
           {choices.map((choice) => (
             <Button
@@ -74,26 +76,30 @@ export function CallQuestion({ session, call }: CallQuestionProps) {
         </p>
       )}
       {handIn.isError && <ProblemPanel error={handIn.error} what="The answer was not taken." />}
-      <form className="approval-foot" onSubmit={submit}>
-        <label htmlFor={fieldId} className="visually-hidden">
-          {isQuestion ? "Your answer" : `Result of ${call.tool}, as JSON`}
-        </label>
-        <input
-          id={fieldId}
-          placeholder={
-            choices.length > 0
-              ? "Or answer in your own words"
-              : isQuestion
-                ? "Your answer"
-                : "Result, as JSON"
-          }
-          value={text}
-          onChange={(event) => setText(event.target.value)}
-        />
-        <Button type="submit" tone="primary" icon="send" isBusy={handIn.isPending} disabled={!text.trim()}>
-          Answer
-        </Button>
-      </form>
+      {!mayUse ? (
+        <NotAllowed what="answering" />
+      ) : (
+        <form className="approval-foot" onSubmit={submit}>
+          <label htmlFor={fieldId} className="visually-hidden">
+            {isQuestion ? "Your answer" : `Result of ${call.tool}, as JSON`}
+          </label>
+          <input
+            id={fieldId}
+            placeholder={
+              choices.length > 0
+                ? "Or answer in your own words"
+                : isQuestion
+                  ? "Your answer"
+                  : "Result, as JSON"
+            }
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+          <Button type="submit" tone="primary" icon="send" isBusy={handIn.isPending} disabled={!text.trim()}>
+            Answer
+          </Button>
+        </form>
+      )}
     </li>
   );
 }

@@ -6,6 +6,7 @@ import { Icon } from "../../components/Icon";
 import { Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { Link, sessionPlace } from "../../routes/router";
 import { RealModelPanel } from "../agents/RealModelPanel";
+import { NotAllowed, useMay } from "../signIn/me";
 import { Conversation } from "./Conversation";
 import { conversationOf, earlierMessages, statusOf, waitsFor } from "./conversation";
 import { PendingPanels } from "./PendingPanels";
@@ -58,6 +59,7 @@ function Opened({ workspace, snapshot, stream, view }: OpenedProps) {
   const { transcript } = stream;
   const status = statusOf(snapshot, transcript);
   const model = steps.findLast((step) => step.model)?.model;
+  const mayUse = useMay("workspaces:use");
   const isFresh = stream.phase === "live";
   return (
     <section className="session" aria-label={titleOf(session)} data-stale={isFresh ? undefined : true}>
@@ -78,7 +80,7 @@ function Opened({ workspace, snapshot, stream, view }: OpenedProps) {
             Timeline
           </Link>
         </nav>
-        <StopButtons session={session} status={status} />
+        {mayUse && <StopButtons session={session} status={status} />}
       </header>
       <p className="session-facts">
         <span className="tag">{session.agent}</span>
@@ -134,6 +136,8 @@ function Talk({ workspace, snapshot, stream }: Omit<OpenedProps, "view">) {
   const earlier = useEarlierMessages(isRead ? wanted : []);
   const items = useMemo(() => conversationOf(transcript, snapshot, earlier), [transcript, snapshot, earlier]);
   const status = statusOf(snapshot, transcript);
+  const mayUse = useMay("workspaces:use");
+  const mayKey = useMay("secrets:write");
   const isTour = snapshot.steps.at(-1)?.model === "scripted/tour";
   return (
     <>
@@ -145,15 +149,21 @@ function Talk({ workspace, snapshot, stream }: Omit<OpenedProps, "view">) {
         isEmpty={items.length === 0 && session.latest_sequence === 0}
       >
         <PendingPanels snapshot={snapshot} />
-        <ResumePanel
-          key={`${session.run}.${status}`}
-          session={session}
-          status={status}
-          reason={waitsFor(snapshot, transcript)}
-        />
-        {status === "completed" && isTour && <RealModelPanel workspace={workspace} />}
+        {mayUse && (
+          <ResumePanel
+            key={`${session.run}.${status}`}
+            session={session}
+            status={status}
+            reason={waitsFor(snapshot, transcript)}
+          />
+        )}
+        {status === "completed" && isTour && mayKey && <RealModelPanel workspace={workspace} />}
       </Conversation>
-      <SessionComposer key={session.id} snapshot={snapshot} status={status} />
+      {mayUse ? (
+        <SessionComposer key={session.id} snapshot={snapshot} status={status} />
+      ) : (
+        <NotAllowed what="writing to an agent" />
+      )}
     </>
   );
 }

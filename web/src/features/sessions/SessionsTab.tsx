@@ -8,6 +8,7 @@ import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States
 import { Link, sessionPlace } from "../../routes/router";
 import { GuidedButton } from "../agents/GuidedButton";
 import { RealModelForm } from "../agents/RealModelPanel";
+import { useMay } from "../signIn/me";
 import { ToolRuleList } from "../toolRules/ToolRuleList";
 import { NewSessionDialog } from "./NewSessionDialog";
 import { useRows, useSessions } from "./queries";
@@ -32,6 +33,8 @@ export default function SessionsTab({ workspace, session, view }: SessionsTabPro
 function SessionList({ workspace }: { workspace: Workspace }) {
   const [status, setStatus] = useState<SessionStatus>();
   const [opened, setOpened] = useState<"new" | "model">();
+  const mayUse = useMay("workspaces:use");
+  const mayKey = useMay("secrets:write");
   const close = () => setOpened(undefined);
   const query = useSessions(workspace.id, status);
   const rows = useRows(query.data?.pages);
@@ -53,12 +56,16 @@ function SessionList({ workspace }: { workspace: Workspace }) {
           </select>
         </label>
         <div className="row">
-          <Button icon="spark" onClick={() => setOpened("model")}>
-            Use a real model
-          </Button>
-          <Button tone="primary" icon="plus" onClick={() => setOpened("new")}>
-            New session
-          </Button>
+          {mayKey && (
+            <Button icon="spark" onClick={() => setOpened("model")}>
+              Use a real model
+            </Button>
+          )}
+          {mayUse && (
+            <Button tone="primary" icon="plus" onClick={() => setOpened("new")}>
+              New session
+            </Button>
+          )}
         </div>
       </div>
       {query.isPending ? (

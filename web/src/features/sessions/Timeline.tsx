@@ -5,6 +5,7 @@ import type { Session, SessionStep } from "../../api/types";
 import { Button } from "../../components/Button";
 import { formatClock, formatDuration, formatMoment } from "../../components/format";
 import { Empty } from "../../components/States";
+import { useMay } from "../signIn/me";
 import { CallRow } from "./CallRow";
 import { ContextDialog } from "./ContextDialog";
 import { shownStep } from "./conversation";
@@ -72,6 +73,7 @@ interface TimelineStepProps {
 
 function TimelineStep({ step, bar, isOwn, isLast, isBusy, onOpen }: TimelineStepProps) {
   const { number, usage } = step;
+  const mayUse = useMay("workspaces:use");
   const isClosed = step.phase === "closed";
   const asked = between(step.started_at, step.answered_at);
   const took = between(step.started_at, step.ended_at);
@@ -96,7 +98,7 @@ function TimelineStep({ step, bar, isOwn, isLast, isBusy, onOpen }: TimelineStep
           >
             Context
           </Button>
-          {isClosed && (
+          {isClosed && mayUse && (
             <Button
               tone="quiet"
               icon="branch"
@@ -106,7 +108,7 @@ function TimelineStep({ step, bar, isOwn, isLast, isBusy, onOpen }: TimelineStep
               Branch
             </Button>
           )}
-          {isClosed && !isLast && (
+          {isClosed && !isLast && mayUse && (
             <Button
               tone="quiet"
               icon="rewind"

@@ -4,6 +4,7 @@ import { Button } from "../../components/Button";
 import { formatBytes } from "../../components/format";
 import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { visibleText } from "../../components/visibleText";
+import { useMay } from "../signIn/me";
 import { useProcesses, useStopProcess } from "./queries";
 
 interface ProcessListProps {
@@ -15,6 +16,7 @@ interface ProcessListProps {
 export function ProcessList({ workspaceId, attachedTo, onAttach }: ProcessListProps) {
   const query = useProcesses(workspaceId);
   const stop = useStopProcess(workspaceId);
+  const mayUse = useMay("workspaces:use");
   if (query.isPending) return <Loading what="processes" />;
   if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
   return (
@@ -52,7 +54,7 @@ export function ProcessList({ workspaceId, attachedTo, onAttach }: ProcessListPr
                   <Ago at={process.started_at} />
                 </td>
                 <td className="process-actions">
-                  {process.id === attachedTo ? (
+                  {!mayUse ? null : process.id === attachedTo ? (
                     <span className="hint">shown above</span>
                   ) : (
                     <Button
@@ -62,7 +64,7 @@ export function ProcessList({ workspaceId, attachedTo, onAttach }: ProcessListPr
                       Attach
                     </Button>
                   )}
-                  {process.state === "running" && (
+                  {mayUse && process.state === "running" && (
                     <Button
                       icon="stop"
                       isBusy={stop.isPending && stop.variables.id === process.id}

@@ -6,6 +6,7 @@ import type { Process, Workspace } from "../../api/types";
 import { Button } from "../../components/Button";
 import { readDraft, writeDraft } from "../../components/draft";
 import { Empty, Loading, ProblemPanel } from "../../components/States";
+import { NotAllowed, useMay } from "../signIn/me";
 import { type ConnectionState, type Target, TerminalConnection } from "./connection";
 import { endWords, ProcessList } from "./ProcessList";
 
@@ -36,6 +37,7 @@ export function TerminalTab({ workspace }: { workspace: Workspace }) {
     },
     [storageKey],
   );
+  const mayUse = useMay("workspaces:use");
   if (!workspace.capabilities.includes("shell")) {
     return (
       <Empty icon="terminal" title="This workspace runs no commands">
@@ -45,16 +47,20 @@ export function TerminalTab({ workspace }: { workspace: Workspace }) {
   }
   return (
     <div className="terminal-tab">
-      <div className="terminal-bar">
-        <Button ref={newButton} tone="primary" icon="plus" onClick={() => choose(undefined)}>
-          New terminal
-        </Button>
-        <p className="hint">
-          A terminal goes on when you leave it. <kbd>Ctrl</kbd> <kbd>Shift</kbd> <kbd>L</kbd> leads out of it
-          by keyboard.
-        </p>
-      </div>
-      {choice && (
+      {!mayUse ? (
+        <NotAllowed what="opening a terminal" />
+      ) : (
+        <div className="terminal-bar">
+          <Button ref={newButton} tone="primary" icon="plus" onClick={() => choose(undefined)}>
+            New terminal
+          </Button>
+          <p className="hint">
+            A terminal goes on when you leave it. <kbd>Ctrl</kbd> <kbd>Shift</kbd> <kbd>L</kbd> leads out of
+            it by keyboard.
+          </p>
+        </div>
+      )}
+      {choice && mayUse && (
         <Pane
           key={choice.key}
           workspaceId={workspace.id}

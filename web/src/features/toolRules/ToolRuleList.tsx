@@ -5,6 +5,7 @@ import { Button } from "../../components/Button";
 import { formatMoment } from "../../components/format";
 import { useNotify } from "../../components/Notices";
 import { Loading, ProblemPanel, StaleNote } from "../../components/States";
+import { useMay } from "../signIn/me";
 import { useRevokeRule, useToolRules } from "./queries";
 
 const WORD: Record<ToolRule["decision"], string> = {
@@ -46,6 +47,7 @@ export function ToolRuleList({ workspaceId }: { workspaceId: string }) {
 function Rule({ rule, workspaceId }: { rule: ToolRule; workspaceId: string }) {
   const notify = useNotify();
   const revoke = useRevokeRule(workspaceId, () => notify(`The rule about ${rule.tool} counts no more`));
+  const mayDecide = useMay("approvals:decide");
   const patterns = Object.entries(rule.arguments);
   return (
     <li className="tool-rule">
@@ -60,14 +62,16 @@ function Rule({ rule, workspaceId }: { rule: ToolRule; workspaceId: string }) {
         <Ago at={rule.created_at} />
         {rule.expires_at != null && `, until ${formatMoment(rule.expires_at)}`}
       </span>
-      <Button
-        icon="trash"
-        aria-label={`Revoke the rule about ${rule.tool}`}
-        isBusy={revoke.isPending}
-        onClick={() => revoke.mutate(rule.id)}
-      >
-        Revoke
-      </Button>
+      {mayDecide && (
+        <Button
+          icon="trash"
+          aria-label={`Revoke the rule about ${rule.tool}`}
+          isBusy={revoke.isPending}
+          onClick={() => revoke.mutate(rule.id)}
+        >
+          Revoke
+        </Button>
+      )}
       {revoke.isError && <ProblemPanel error={revoke.error} what="It was not revoked." />}
     </li>
   );

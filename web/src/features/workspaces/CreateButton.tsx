@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { Button } from "../../components/Button";
+import { useMay } from "../signIn/me";
 import { CreateDialog } from "./CreateDialog";
 
 interface CreateButtonProps {
@@ -9,6 +10,7 @@ interface CreateButtonProps {
 
 export function CreateButton({ label = "New workspace", tone = "primary" }: CreateButtonProps) {
   const [isOpen, setIsOpen] = useState(false);
+  if (!useMay("workspaces:write")) return null;
   return (
     <>
       <Button tone={tone} icon="plus" onClick={() => setIsOpen(true)}>

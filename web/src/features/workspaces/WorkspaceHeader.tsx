@@ -5,6 +5,7 @@ import { Button } from "../../components/Button";
 import { ProblemPanel } from "../../components/States";
 import { StatusBadge } from "../../components/StatusBadge";
 import { Link, workspacePlace } from "../../routes/router";
+import { useMay } from "../signIn/me";
 import { DeleteDialog, EditDialog } from "./ChangeDialogs";
 import { useWorkspaceName } from "./names";
 import { providerKind } from "./order";
@@ -17,15 +18,17 @@ export function WorkspaceHeader({ workspace }: { workspace: Workspace }) {
   const restart = useRestartWorkspace(workspace.id);
   const close = () => setDialog(undefined);
   const isPaused = workspace.desired === "paused" || workspace.desired === "hibernated";
+  const mayWrite = useMay("workspaces:write");
+  const mayReset = useMay("org:operate");
   const isRemoved = workspace.status === "removed";
   return (
     <header className="workspace-head">
       <div className="workspace-head-line">
         <h1>{workspace.name}</h1>
         <StatusBadge status={workspace.status} />
-        {!isRemoved && (
+        {!isRemoved && mayWrite && (
           <div className="actions">
-            {workspace.status === "failed" && (
+            {workspace.status === "failed" && mayReset && (
               <Button icon="refresh" isBusy={reset.isPending} onClick={() => reset.mutate()}>
                 Retry
               </Button>
