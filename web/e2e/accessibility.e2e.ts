@@ -81,6 +81,7 @@ describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
       "/map",
       "/approvals",
       "/events",
+      "/people",
       talk,
       `${base}/chat`,
       schedules,
