@@ -85,10 +85,15 @@ describe("what the page offers", () => {
     await page.getByText("Guest Person is no longer in default").waitFor();
     await page.locator(".person[data-past]").getByText("Guest Person").waitFor();
     expect(await page.getByRole("heading", { name: "Orgs" }).count()).toBe(0);
-    // Of somebody who runs this Warren, an operator cannot make a link: the server's words are shown.
-    await page.getByRole("button", { name: "Sign-in link for Operator", exact: true }).click();
+    expect(await page.getByRole("button", { name: "Sign-in link for Operator", exact: true }).count()).toBe(
+      0,
+    );
+    // Somebody who is in an org that the operator does not run: the server refuses, and its words are shown.
+    await warren.api("POST", "/orgs", { name: "elsewhere" });
+    await warren.api("POST", "/users?org=elsewhere", { name: "a-member", role: "viewer" });
+    await page.getByRole("button", { name: "Sign-in link for Some member" }).click();
     await page.getByRole("button", { name: "Make the link" }).click();
-    await page.getByRole("dialog").getByText("There is no link.").waitFor();
+    await page.getByRole("dialog").getByText("You may not do that.").waitFor();
     await shot(page, "41-people-refused");
   });
 });

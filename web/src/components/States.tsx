@@ -39,15 +39,19 @@ interface ProblemPanelProps {
 
 export function ProblemPanel({ error, what, onRetry }: ProblemPanelProps) {
   const problem = asProblem(error);
+  // The server speaks of tokens; whoever looks at a page is a person with a role.
+  const isForbidden = problem.code === "forbidden";
+  const title = isForbidden ? "You may not do that." : problem.title;
+  const remedy = isForbidden ? "Ask an operator of your org, or who runs this Warren." : problem.remedy;
   return (
     <div className="problem" role="alert" data-code={problem.code}>
       <Icon name="warning" />
       <div className="problem-body">
         {what && <p className="problem-what">{what}</p>}
-        <p className="problem-title">{problem.title}</p>
+        <p className="problem-title">{title}</p>
         {problem.detail && <p className="problem-detail">{problem.detail}</p>}
         <p className="problem-remedy">
-          <WithCode text={problem.remedy} />
+          <WithCode text={remedy} />
         </p>
         <p className="problem-meta">
           <code>{problem.code}</code>

@@ -4,6 +4,7 @@ import type { Entry } from "../../api/types";
 import { formatBytes } from "../../components/format";
 import { Icon, type IconName } from "../../components/Icon";
 import { Loading, ProblemPanel, StaleNote } from "../../components/States";
+import { useMay } from "../signIn/me";
 import { ancestorsOf, nameOf } from "./paths";
 import { useFolder } from "./queries";
 
@@ -23,6 +24,7 @@ export function FileTree(props: FileTreeProps) {
 
 function Level({ path, ...props }: FileTreeProps & { path: string }) {
   const query = useFolder(props.workspaceId, path);
+  const mayUse = useMay("workspaces:use");
   if (query.isPending) return <Loading what={path ? nameOf(path) : "files"} />;
   if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
   const { entries, isPartial } = query.data;
@@ -30,7 +32,9 @@ function Level({ path, ...props }: FileTreeProps & { path: string }) {
     return (
       <>
         <StaleNote query={query} />
-        <p className="hint">{path ? "Empty folder" : "No files yet. Make one, or drop some here."}</p>
+        <p className="hint">
+          {path ? "Empty folder" : mayUse ? "No files yet. Make one, or drop some here." : "No files yet."}
+        </p>
       </>
     );
   }

@@ -33,6 +33,8 @@ function UserRow({ user }: { user: User }) {
   const close = () => setDialog(undefined);
   const isMe = me.user?.id === user.id;
   const isPast = hasLeft(user);
+  // Whoever signs in as somebody that runs this Warren would run it too.
+  const mayLink = isMe || me.is_admin || !user.is_admin;
   return (
     <li className="person" data-past={isPast || undefined}>
       <div className="person-who">
@@ -47,7 +49,7 @@ function UserRow({ user }: { user: User }) {
       </div>
       <span className="tag">{isPast ? "Left" : roleWord(user.role, user.is_admin)}</span>
       <span className="hint">
-        {isPast ? "left " : "since "}
+        {isPast ? "left " : "joined "}
         {(user.left_at ?? user.since) && <Ago at={user.left_at ?? user.since ?? ""} />}
       </span>
       {!isPast && mayOperate && (
@@ -61,13 +63,15 @@ function UserRow({ user }: { user: User }) {
               Role
             </Button>
           )}
-          <Button
-            icon="link"
-            aria-label={`Sign-in link for ${user.display_name}`}
-            onClick={() => setDialog("link")}
-          >
-            Link
-          </Button>
+          {mayLink && (
+            <Button
+              icon="link"
+              aria-label={`Sign-in link for ${user.display_name}`}
+              onClick={() => setDialog("link")}
+            >
+              Link
+            </Button>
+          )}
           {user.role && (
             <Button
               icon="trash"
