@@ -42,7 +42,7 @@ impl ImageLogins {
 
     /// Before what somebody sent is read.
     pub fn authorize(&self, who: &Identity) -> Result<(), Error> {
-        who.may_in_own_org(Action::Operate)
+        who.may_in_own_org(Action::OperateWarren)
     }
 
     /// Sets a login, new or anew. Returns true if it is new.
