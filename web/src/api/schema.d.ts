@@ -1561,7 +1561,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who is asking. */
+        /** Who is asking, and what they may do. */
         get: operations["show_sign_in"];
         put?: never;
         /** Exchange the secret of a sign-in link for a cookie. A link works once. */
@@ -1582,8 +1582,240 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a new sign-in link (operators). */
+        /** Make a new sign-in link for oneself (who runs this Warren). */
         post: operations["make_sign_in_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/ways": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How one may sign in. */
+        get: operations["list_sign_in_ways"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/org": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Work in another org from now on. What the browser has open in the old one ends. */
+        put: operations["switch_org"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/invitation/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** See what an invitation leads to. It stays unused. */
+        post: operations["preview_invitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/invitation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take an invitation: as somebody new, which needs a name, or as who one is signed in as. */
+        post: operations["use_invitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the org's invitations, oldest first (operators); never their secrets. */
+        get: operations["list_invitations"];
+        put?: never;
+        /** Invite somebody into the org (operators). The secret is in this answer and nowhere else. */
+        post: operations["create_invitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take an invitation back that nobody used (operators). */
+        delete: operations["revoke_invitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the people of an org. */
+        get: operations["list_users"];
+        put?: never;
+        /** Take a person into an org (operators). They come in by a sign-in link, or by a sign-in provider. */
+        post: operations["create_user"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/users/{user}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a person, by name or id. */
+        get: operations["show_user"];
+        put?: never;
+        post?: never;
+        /**
+         * Take a person out of the org (operators), or leave it oneself.
+         * @description Their tokens of the org and the invitations that they made end, and unless told so does what acts in their name. What they
+         *     have open ends within seconds.
+         */
+        delete: operations["remove_user"];
+        options?: never;
+        head?: never;
+        /** Change what a person is called, or what they may do (operators). Anybody may change their own name to be shown. */
+        patch: operations["change_user"];
+        trace?: never;
+    };
+    "/api/v1/users/{user}/sign-in-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a link by which a person signs in: for oneself in the browser, or by operators for people of their orgs alone. */
+        post: operations["make_user_sign_in_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/orgs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the orgs that one is in; for who runs this Warren, all. */
+        get: operations["list_orgs"];
+        put?: never;
+        /** Make an org (who runs this Warren). Nobody is in it yet: take people in with `POST /api/v1/users?org=NAME`. */
+        post: operations["create_org"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/orgs/{org}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an org, by name or id. */
+        get: operations["show_org"];
+        put?: never;
+        post?: never;
+        /** Remove an org that has no workspaces any more (who runs this Warren). */
+        delete: operations["remove_org"];
+        options?: never;
+        head?: never;
+        /** Rename an org, or say how much it may have (who runs this Warren). */
+        patch: operations["change_org"];
+        trace?: never;
+    };
+    "/api/v1/sign-in/provider": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sign in by the organisation's own provider: leads there. For browsers. */
+        get: operations["begin_provider_sign_in"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sign-in/provider/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where the provider sends the browser back to. For browsers. */
+        get: operations["finish_provider_sign_in"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2543,6 +2775,8 @@ export interface components {
             /** @description `user`, `workspace`, `schedule`, `channel` or `system`. */
             kind: string;
             id: string;
+            /** @description What a person is called, where the answer looks it up. */
+            name?: string | null;
         };
         /**
          * @description Why a workspace runs with something older than is wanted.
@@ -2976,6 +3210,21 @@ export interface components {
         CreateConversation: {
             title?: string | null;
         };
+        CreateInvitation: {
+            role: components["schemas"]["OrgRole"];
+            /** @description Whom it is for: then only a provider's sign-in with this address, proven by the provider, may take it. */
+            email?: string | null;
+            /**
+             * Format: int64
+             * @description Absent: seven days.
+             */
+            expires_in_seconds?: number | null;
+        };
+        CreateOrg: {
+            /** @description 1 to 63 of `a-z 0-9 . _ -`. */
+            name: string;
+            quotas?: components["schemas"]["OrgQuotas"] | null;
+        };
         /** @description A schedule to be made: by `cron`, or every so many seconds. */
         CreateSchedule: {
             /** @description Its own within the workspace. */
@@ -3050,6 +3299,15 @@ export interface components {
             workspace_id?: string | null;
             agent?: string | null;
         };
+        /** @description A person who is to be in the org. They come in by a sign-in link or a sign-in provider. */
+        CreateUser: {
+            /** @description 1 to 63 of `a-z 0-9 . _ -`. Who runs this Warren may name somebody who is in another org. */
+            name: string;
+            /** @description Absent: the name. */
+            display_name?: string | null;
+            email?: string | null;
+            role: components["schemas"]["OrgRole"];
+        };
         /** @description Somebody outside who is to be told of events. */
         CreateWebhook: {
             name: string;
@@ -3117,6 +3375,12 @@ export interface components {
         CreatedChannel: {
             channel: components["schemas"]["Channel"];
             secret: string;
+        };
+        /** @description The one answer that holds an invitation's secret. */
+        CreatedInvitation: {
+            /** @description Path and fragment, to be put behind the server's address. A fragment is never sent, so it enters no log. */
+            path: string;
+            invitation: components["schemas"]["Invitation"];
         };
         /** @description The one answer that holds a token's secret. */
         CreatedToken: {
@@ -3328,7 +3592,7 @@ export interface components {
         /** @enum {string} */
         EntryKind: "file" | "directory" | "symlink" | "special";
         /** @description A fact that happened. */
-        Event: components["schemas"]["WorkspaceCreatedEvent"] | components["schemas"]["WorkspaceSpecChangedEvent"] | components["schemas"]["WorkspaceStatusChangedEvent"] | components["schemas"]["WorkspaceRemovedEvent"] | components["schemas"]["WorkspaceRemovalFailedEvent"] | components["schemas"]["WorkspaceRegisteredEvent"] | components["schemas"]["WorkspaceProbedEvent"] | components["schemas"]["WorkspaceImageRefreshedEvent"] | components["schemas"]["WorkspaceFileChangedEvent"] | components["schemas"]["WorkspaceProcessStartedEvent"] | components["schemas"]["WorkspaceCommandFinishedEvent"] | components["schemas"]["WorkspaceToolRefusedEvent"] | components["schemas"]["TemplateStoredEvent"] | components["schemas"]["TemplateRemovedEvent"] | components["schemas"]["WorkspaceBudgetExhaustedEvent"] | components["schemas"]["TaskSubmittedEvent"] | components["schemas"]["TaskChangedEvent"] | components["schemas"]["TaskProgressedEvent"] | components["schemas"]["DeliveryRequeuedEvent"] | components["schemas"]["MessageRefusedEvent"] | components["schemas"]["DelegationChangedEvent"] | components["schemas"]["DelegationCompletedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationChangedEvent"] | components["schemas"]["ConversationRemovedEvent"] | components["schemas"]["ChatMessagePostedEvent"] | components["schemas"]["PushConfigSetEvent"] | components["schemas"]["PushConfigRemovedEvent"] | components["schemas"]["PushGivenUpEvent"] | components["schemas"]["ScheduleChangedEvent"] | components["schemas"]["ScheduleFiredEvent"] | components["schemas"]["ScheduleSkippedEvent"] | components["schemas"]["ScheduleFailedEvent"] | components["schemas"]["MemoryWrittenEvent"] | components["schemas"]["MemoryForgottenEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["SessionChangedEvent"] | components["schemas"]["ToolRuleCreatedEvent"] | components["schemas"]["ToolRuleRevokedEvent"] | components["schemas"]["TokenCreatedEvent"] | components["schemas"]["TokenRevokedEvent"] | components["schemas"]["SignedInEvent"] | components["schemas"]["SecretSetEvent"] | components["schemas"]["SecretRemovedEvent"] | components["schemas"]["SecretKeyRotatedEvent"] | components["schemas"]["WebhookCreatedEvent"] | components["schemas"]["WebhookStoppedEvent"] | components["schemas"]["WebhookResumedEvent"] | components["schemas"]["WebhookRemovedEvent"] | components["schemas"]["WebhookCallDeadEvent"] | components["schemas"]["ChannelCreatedEvent"] | components["schemas"]["ChannelRemovedEvent"] | components["schemas"]["ServerStartedEvent"] | components["schemas"]["ServerStoppingEvent"];
+        Event: components["schemas"]["WorkspaceCreatedEvent"] | components["schemas"]["WorkspaceSpecChangedEvent"] | components["schemas"]["WorkspaceStatusChangedEvent"] | components["schemas"]["WorkspaceRemovedEvent"] | components["schemas"]["WorkspaceRemovalFailedEvent"] | components["schemas"]["WorkspaceRegisteredEvent"] | components["schemas"]["WorkspaceProbedEvent"] | components["schemas"]["WorkspaceImageRefreshedEvent"] | components["schemas"]["WorkspaceFileChangedEvent"] | components["schemas"]["WorkspaceProcessStartedEvent"] | components["schemas"]["WorkspaceCommandFinishedEvent"] | components["schemas"]["WorkspaceToolRefusedEvent"] | components["schemas"]["TemplateStoredEvent"] | components["schemas"]["TemplateRemovedEvent"] | components["schemas"]["WorkspaceBudgetExhaustedEvent"] | components["schemas"]["TaskSubmittedEvent"] | components["schemas"]["TaskChangedEvent"] | components["schemas"]["TaskProgressedEvent"] | components["schemas"]["DeliveryRequeuedEvent"] | components["schemas"]["MessageRefusedEvent"] | components["schemas"]["DelegationChangedEvent"] | components["schemas"]["DelegationCompletedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationChangedEvent"] | components["schemas"]["ConversationRemovedEvent"] | components["schemas"]["ChatMessagePostedEvent"] | components["schemas"]["PushConfigSetEvent"] | components["schemas"]["PushConfigRemovedEvent"] | components["schemas"]["PushGivenUpEvent"] | components["schemas"]["ScheduleChangedEvent"] | components["schemas"]["ScheduleFiredEvent"] | components["schemas"]["ScheduleSkippedEvent"] | components["schemas"]["ScheduleFailedEvent"] | components["schemas"]["MemoryWrittenEvent"] | components["schemas"]["MemoryForgottenEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["SessionChangedEvent"] | components["schemas"]["ToolRuleCreatedEvent"] | components["schemas"]["ToolRuleRevokedEvent"] | components["schemas"]["TokenCreatedEvent"] | components["schemas"]["TokenRevokedEvent"] | components["schemas"]["SignedInEvent"] | components["schemas"]["UserJoinedEvent"] | components["schemas"]["UserChangedEvent"] | components["schemas"]["UserLeftEvent"] | components["schemas"]["SecretSetEvent"] | components["schemas"]["SecretRemovedEvent"] | components["schemas"]["SecretKeyRotatedEvent"] | components["schemas"]["WebhookCreatedEvent"] | components["schemas"]["WebhookStoppedEvent"] | components["schemas"]["WebhookResumedEvent"] | components["schemas"]["WebhookRemovedEvent"] | components["schemas"]["WebhookCallDeadEvent"] | components["schemas"]["ChannelCreatedEvent"] | components["schemas"]["ChannelRemovedEvent"] | components["schemas"]["ServerStartedEvent"] | components["schemas"]["ServerStoppingEvent"];
         /** @description One frame of a stream, as SSE `data:` or a WebSocket text message. */
         EventFrame: {
             event: components["schemas"]["Event"];
@@ -3604,6 +3868,42 @@ export interface components {
             tier?: components["schemas"]["Tier"] | null;
             problem?: components["schemas"]["Problem"] | null;
         };
+        /** @description A way into the org for one person; never its secret. */
+        Invitation: {
+            id: string;
+            role: components["schemas"]["OrgRole"];
+            /** @description Only a provider's sign-in with this address may take it. */
+            email?: string | null;
+            state: components["schemas"]["InvitationState"];
+            invited_by: components["schemas"]["Principal"];
+            created_at: string;
+            expires_at: string;
+            used_at?: string | null;
+            used_by?: components["schemas"]["Principal"] | null;
+            revoked_at?: string | null;
+        };
+        InvitationPage: {
+            items: components["schemas"]["Invitation"][];
+            next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
+        };
+        /** @description What an invitation leads to. Looking does not use it up. */
+        InvitationPreview: {
+            /** @description The name of the org. */
+            org: string;
+            role: components["schemas"]["OrgRole"];
+            /** @description The name of whoever made it. */
+            invited_by: string;
+            expires_at: string;
+            /** @description Whether it is taken by a provider's sign-in alone: it was made for one address. */
+            needs_provider: boolean;
+        };
+        /**
+         * @description How an invitation stands.
+         * @enum {string}
+         */
+        InvitationState: "open" | "used" | "expired" | "revoked";
         /**
          * @description What keeps a sandbox shut.
          * @enum {string}
@@ -3868,11 +4168,70 @@ export interface components {
             /** @description Of the sender's own making: the same one again is the same notice, told once. */
             message_id?: string | null;
         };
+        Org: {
+            id: string;
+            name: string;
+            role?: components["schemas"]["OrgRole"] | null;
+            created_at: string;
+            quotas?: components["schemas"]["OrgQuotas"] | null;
+            usage?: components["schemas"]["OrgUsage"] | null;
+        };
+        /** @description An org that one is in, and what one may do there. */
+        OrgMembership: {
+            id: string;
+            name: string;
+            role?: components["schemas"]["OrgRole"] | null;
+        };
+        /** @description The orgs that one is in; for who runs this Warren, all. */
+        OrgPage: {
+            items: components["schemas"]["Org"][];
+            next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
+        };
+        /** @description How much an org may have. Absent: as much as this Warren allows anybody. */
+        OrgQuotas: {
+            /** Format: int32 */
+            max_workspaces?: number | null;
+            /** Format: int32 */
+            max_members?: number | null;
+            /** Format: int32 */
+            max_sessions_running?: number | null;
+            /**
+             * Format: int64
+             * @description What all its workspaces together may spend in a month, in millionths of the currency's unit.
+             */
+            monthly_spend_micros?: number | null;
+            max_tier?: components["schemas"]["Tier"] | null;
+        };
+        /**
+         * @description What a person may do in an org: `viewer` reads, `member` works, `operator` runs the org.
+         * @enum {string}
+         */
+        OrgRole: "viewer" | "member" | "operator";
+        /** @description How much an org has now. */
+        OrgUsage: {
+            /** Format: int64 */
+            workspaces: number;
+            /** Format: int64 */
+            members: number;
+            /** Format: int64 */
+            sessions_running: number;
+            /** @description Such as `2026-11`. */
+            month: string;
+            /** Format: int64 */
+            spent_micros: number;
+        };
         /**
          * @description What becomes of a slot while the task of the one before is not over.
          * @enum {string}
          */
         OverlapPolicy: "skip" | "queue" | "allow";
+        /** @description What is to change about an org. Absent fields stay; `quotas` is written as a whole. */
+        PatchOrg: {
+            name?: string | null;
+            quotas?: components["schemas"]["OrgQuotas"] | null;
+        };
         /**
          * @description Absent means unchanged. A new `cron` or `every_seconds` takes the place of whichever was there; a `time_zone` alone
          *     moves a cron to another one.
@@ -3898,6 +4257,15 @@ export interface components {
             missed: components["schemas"]["MissedPolicy"] | null;
             /** @default null */
             overlap: components["schemas"]["OverlapPolicy"] | null;
+        };
+        /** @description What is to change about a person. Absent fields stay. */
+        PatchUser: {
+            name?: string | null;
+            display_name?: string | null;
+            email?: string | null;
+            role?: components["schemas"]["OrgRole"] | null;
+            /** @description By those who run this Warren. */
+            is_admin?: boolean | null;
         };
         PatchWebhook: {
             /** @description `false` stops it: what is owed waits, and what happens meanwhile is not told. */
@@ -4018,6 +4386,8 @@ export interface components {
         Principal: {
             kind: components["schemas"]["PrincipalKind"];
             id: string;
+            /** @description What a person is called, where the answer looks it up. */
+            name?: string | null;
         };
         /** @enum {string} */
         PrincipalKind: "user" | "workspace" | "schedule" | "channel" | "system";
@@ -4354,6 +4724,14 @@ export interface components {
              * @description Still being stopped.
              */
             pending: number;
+        };
+        /** @description A person who is no longer in the org. */
+        RemovedUser: {
+            id: string;
+            name: string;
+            /** @description Whether what acts in their name was ended with it. */
+            ended: boolean;
+            made: components["schemas"]["MadeWithTokenList"];
         };
         /** @description A workspace that was removed, and how far that went. */
         RemovedWorkspace: components["schemas"]["Workspace"] & {
@@ -5137,18 +5515,43 @@ export interface components {
             /** @description Must be true: sharing has to be said twice. */
             share_across_sessions: boolean;
         };
+        /** @description The secret of an invitation, to see what it is. */
+        ShowInvitation: {
+            secret: string;
+        };
         /** @description Who is asking. */
         SignIn: {
             principal: components["schemas"]["Principal"];
             token_kind: components["schemas"]["TokenKind"];
+            /** @description What the caller may do: of a person, what their role in the org lets them. */
             scopes: string[];
             expires_at?: string | null;
+            user?: components["schemas"]["SignedInUser"] | null;
+            /** @description The org in which the caller works now. */
+            org: components["schemas"]["OrgMembership"];
+            /** @description Whether they run this Warren. */
+            is_admin: boolean;
+            /** @description Where else they may work; for who runs this Warren, everywhere. The first hundred. */
+            orgs: components["schemas"]["OrgMembership"][];
         };
         /** @description A new sign-in link. It works once, within ten minutes. */
         SignInLink: {
             /** @description Path and fragment, to be put behind the server's address. A fragment is never sent, so it enters no log. */
             path: string;
             expires_at: string;
+        };
+        /** @description The organisation's own sign-in. */
+        SignInProvider: {
+            /** @description As its button says. */
+            name: string;
+            /** @description Where the browser is to go. */
+            path: string;
+        };
+        /** @description How one may sign in to this Warren. */
+        SignInWays: {
+            /** @description By a link that somebody hands out. */
+            link: boolean;
+            provider?: components["schemas"]["SignInProvider"] | null;
         };
         /** @enum {string} */
         SignalName: "interrupt" | "terminate" | "kill";
@@ -5173,6 +5576,12 @@ export interface components {
              * @enum {string}
              */
             kind: "identity.session.started";
+        };
+        /** @description The person who is asking. */
+        SignedInUser: {
+            id: string;
+            name: string;
+            display_name: string;
         };
         /** @description A public key of the kind Ed25519 (RFC 8037). */
         SigningKey: {
@@ -5337,6 +5746,10 @@ export interface components {
             started_at: string;
             finished_at: string;
             outcome: components["schemas"]["SweepOutcome"];
+        };
+        /** @description Another org to work in, by name or id. */
+        SwitchOrg: {
+            org: string;
         };
         /** @description Work that somebody asked a workspace for. */
         Task: {
@@ -5781,9 +6194,90 @@ export interface components {
              */
             bytes: number;
         };
+        /** @description Takes an invitation. Whoever is signed in joins the org as who they are, and says no names. */
+        UseInvitation: {
+            secret: string;
+            /** @description 1 to 63 of `a-z 0-9 . _ -`. */
+            name?: string | null;
+            /** @description Absent: the name. */
+            display_name?: string | null;
+        };
         /** @description The secret of a sign-in link, exchanged for a cookie. */
         UseSignInLink: {
             secret: string;
+        };
+        /** @description A person, as an org knows them. */
+        User: {
+            id: string;
+            name: string;
+            display_name: string;
+            /** @description Shown to operators, and to the person. */
+            email?: string | null;
+            /** @description Whether they run this Warren. */
+            is_admin: boolean;
+            role?: components["schemas"]["OrgRole"] | null;
+            /** @description Since when they are in the org. */
+            since?: string | null;
+            /** @description When they left it. */
+            left_at?: string | null;
+        };
+        /** @description Somebody's name or role was changed. */
+        UserChangedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                name: string;
+                /** @enum {string} */
+                role?: "viewer" | "member" | "operator";
+                /** Format: uuid */
+                user_id: string;
+            };
+            /** @enum {string} */
+            kind: "identity.user.changed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "identity.user.changed";
+        };
+        /** @description Somebody was taken into the org. */
+        UserJoinedEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                name: string;
+                /** @enum {string} */
+                role: "viewer" | "member" | "operator";
+                /** Format: uuid */
+                user_id: string;
+            };
+            /** @enum {string} */
+            kind: "identity.user.joined";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "identity.user.joined";
+        };
+        /** @description Somebody left the org, or was taken out of it. */
+        UserLeftEvent: components["schemas"]["EventHeader"] & {
+            data: {
+                name: string;
+                /** Format: uuid */
+                user_id: string;
+            };
+            /** @enum {string} */
+            kind: "identity.user.left";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "identity.user.left";
+        };
+        UserPage: {
+            items: components["schemas"]["User"][];
+            next_cursor?: string | null;
+            /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
+            unreadable?: string[];
         };
         /** @description What a runtime reported, as it stands. */
         Vitals: {
@@ -9970,6 +10464,635 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SignInLink"];
                 };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_sign_in_ways: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInWays"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    switch_org: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SwitchOrg"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignIn"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_invitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShowInvitation"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationPreview"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    use_invitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UseInvitation"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignIn"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_invitations: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_invitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateInvitation"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedInvitation"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_invitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_users: {
+        parameters: {
+            query?: {
+                /** @description Of this org, by name or id (who runs this Warren). Absent: the one in which the caller works. */
+                org?: string;
+                /** @description Also those who left it. */
+                past?: boolean;
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_user: {
+        parameters: {
+            query?: {
+                /** @description In this org, by name or id (who runs this Warren). Absent: the one in which the caller works. */
+                org?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateUser"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_user: {
+        parameters: {
+            query?: {
+                /** @description In this org, by name or id (who runs this Warren). Absent: the one in which the caller works. */
+                org?: string;
+            };
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_user: {
+        parameters: {
+            query?: {
+                /** @description Out of this org, by name or id (who runs this Warren). Absent: the one in which the caller works. */
+                org?: string;
+                /** @description Out of all orgs: they come in nowhere any more (who runs this Warren). */
+                everywhere?: boolean;
+                /** @description Whether what acts in their name goes on: schedules, webhooks, channels and other tokens. Unless told, it ends too. */
+                keep?: boolean;
+            };
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedUser"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_user: {
+        parameters: {
+            query?: {
+                /** @description In this org, by name or id (who runs this Warren). Absent: the one in which the caller works. */
+                org?: string;
+            };
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchUser"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["User"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    make_user_sign_in_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInLink"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_orgs: {
+        parameters: {
+            query?: {
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description At most so many; 100 unless told, 500 at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrgPage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_org: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateOrg"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Org"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    show_org: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                org: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Org"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_org: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                org: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_org: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                org: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchOrg"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Org"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_provider_sign_in: {
+        parameters: {
+            query?: {
+                /** @description The secret of an invitation that is to be taken by this sign-in. */
+                invitation?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the provider, or to the page, with `#sign-in-failed=CODE` */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finish_provider_sign_in: {
+        parameters: {
+            query?: {
+                /** @description What the provider gave the browser for us */
+                code?: string;
+                /** @description What the browser was sent there with */
+                state?: string;
+                /** @description The provider's name for itself */
+                iss?: string;
+                /** @description Why the provider did not let the person in */
+                error?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description To the page, signed in, or with `#sign-in-failed=CODE` */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: {
                 headers: {
