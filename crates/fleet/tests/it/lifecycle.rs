@@ -2,7 +2,7 @@
 
 use warren_fleet::{CreateWorkspace, WorkspaceOptions};
 use warren_model::{
-    Desired, ErrorCode, EventKind, Principal, Runtime, RuntimeReport, ScopeSet, Status, WorkspaceId,
+    Desired, ErrorCode, EventKind, OrgRole, Principal, Runtime, RuntimeReport, Status, WorkspaceId,
 };
 use warren_service::Action;
 use warren_testkit::{Bed, BedOptions, eventually};
@@ -60,7 +60,7 @@ async fn what_failed_is_tried_again_by_operators_alone() {
         bed.faults.fail_opens(1);
         let made = bed.fleet.workspaces.create(&bed.operator, Bed::request("shaky")).await.unwrap();
         bed.wait_for(made.id, Status::Failed).await;
-        let user = bed.user(ScopeSet::all()).await;
+        let user = bed.user(OrgRole::Member.scopes()).await;
         let refused = bed.fleet.lifecycle.reset(&user, made.id).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::Forbidden);
         bed.fleet.lifecycle.reset(&bed.operator, made.id).await.unwrap();

@@ -77,7 +77,7 @@ async fn a_printed_secret_is_masked_in_the_answer_of_a_command_and_of_a_tool() {
     assert!(!leaks(&answer.text()));
     assert_masked(answer.json()["stdout"].as_str().unwrap());
     assert!(answer.json()["stderr"].as_str().unwrap().starts_with("error ***"));
-    let tool = warren.workspace(json!({ "kind": "local", "run": { "allow": ["sh"] } })).await;
+    let tool = warren.workspace(json!({ "kind": "local", "run": { "allow_unrestrained": ["sh"] } })).await;
     let body = json!({ "argv": ["sh", "-c", PRINT] });
     let answer = warren.post(&format!("/api/v1/workspaces/{tool}/tools/workspace_run"), &body).await.json();
     assert_masked(answer["result"]["stdout"].as_str().unwrap_or_else(|| panic!("{answer}")));
