@@ -6,6 +6,8 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::skeleton;
 use warren_model::{Invitation, InvitationState, OrgRole, Timestamp};
 
+use crate::text::unseen;
+
 /// The longest name to be shown.
 pub const MAX_DISPLAY_CHARACTERS: usize = 80;
 /// How long an invitation is good, unless told.
@@ -49,30 +51,9 @@ pub fn check_display_name(text: &str) -> Result<String, DisplayNameProblem> {
 /// Control characters, and those that have no width or turn the direction of writing: with them two names that differ look
 /// the same, and a line is shown in another order than it is written.
 fn is_unseen(character: char) -> bool {
-    let is_format = matches!(
-        character,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'
-            | '\u{1160}'
-            | '\u{17b4}'
-            | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{2800}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff0}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    );
-    character.is_control() || is_format
+    // Selectors of pictures are seen in a text, beside the picture; a name has none.
+    let is_selector = matches!(character, '\u{fe0e}' | '\u{fe0f}');
+    character.is_control() || unseen::is_unseen(character) || is_selector
 }
 
 /// What a name may be taken for. Two people whose names have a look in common would be taken for each other.
