@@ -299,11 +299,8 @@ pub(crate) fn show(
     now: Timestamp,
     deltas: &[StreamItem],
 ) -> Result<Option<Vec<StreamEntry>>, Error> {
-    let count = deltas.len() as u64;
-    let Some(latest) = tx.take_sequences(session.id, session.epoch, step, now, count)? else {
-        return Ok(None);
-    };
-    let entries = number(latest - count + 1, now, deltas.to_vec());
+    let Some(latest) = tx.hold_open_step(session.id, session.epoch, step, now)? else { return Ok(None) };
+    let entries = number(latest + 1, now, deltas.to_vec());
     tx.append_stream(session.id, &entries)?;
     Ok(Some(entries))
 }

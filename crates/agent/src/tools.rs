@@ -176,7 +176,7 @@ fn exclusive(tool: &str, arguments: &Value) -> Vec<String> {
 }
 
 /// One name for a file that is named in several ways, such as `a`, `./a` and `b/../a`. A link is another file here: what it
-/// leads to is known only in the box.
+/// leads to is known only in the box, where changes are made one after the other in any case.
 fn plain_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

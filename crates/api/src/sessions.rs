@@ -139,7 +139,7 @@ pub struct Session {
     pub usage: RunUsage,
     /// Of all runs.
     pub total_usage: RunUsage,
-    /// The sequence of the latest entry of its stream.
+    /// The sequence of the latest entry of its stream. In a list, pieces of an answer that is under way may stand behind it.
     pub latest_sequence: u64,
     pub branched_from: Option<BranchPoint>,
     pub created_by: Principal,

@@ -170,6 +170,7 @@ impl<K: IdKind> FromRequestParts<Arc<App>> for PathId<K> {
             "schedule" => Failure::from(ErrorCode::ScheduleNotFound),
             "approval" => Failure::from(ErrorCode::ApprovalNotFound),
             "invitation" => Failure::from(ErrorCode::InvitationNotFound),
+            "rule" => Failure::from(ErrorCode::ToolRuleNotFound),
             _ => Failure::from(ErrorCode::WorkspaceNotFound),
         };
         let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| not_found())?;

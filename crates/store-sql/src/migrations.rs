@@ -63,6 +63,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     27 "0027_request_heads",
     28 "0028_made_with",
     29 "0029_people",
+    30 "0030_lean_stream",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -95,6 +96,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     27 "0027_request_heads",
     28 "0028_made_with",
     29 "0029_people",
+    30 "0030_lean_stream",
 );
 
 /// The table that records what was applied; the same text on both engines.

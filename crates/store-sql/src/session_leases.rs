@@ -2,25 +2,17 @@
 
 use warren_model::session::Session;
 use warren_model::{SessionId, Timestamp};
-use warren_store::{Batch, Error, SessionLeaseReads, SessionLeaseWrites};
+use warren_store::{Error, SessionLeaseReads, SessionLeaseWrites};
 
 use crate::row::{Columns, read_count, read_id};
-use crate::sessions::{columns, read_session};
+use crate::session_stream::latest_entry;
+use crate::sessions::{columns, read_session, with_pieces};
 use crate::table::Statement;
 use crate::transaction::Transaction;
 use crate::value::Value;
 
-macro_rules! claimable {
-    ($now:literal, $limit:literal) => {
-        concat!(
-            "SELECT id FROM sessions WHERE phase = 'active' AND lease_until <= ",
-            $now,
-            " ORDER BY lease_until, id LIMIT ",
-            $limit
-        )
-    };
-}
-const CLAIMABLE: &str = claimable!("$1", "$2");
+const CLAIMABLE: &str =
+    "SELECT id FROM sessions WHERE phase = 'active' AND lease_until <= $1 ORDER BY lease_until, id LIMIT $2";
 const DUE: &str = "SELECT id FROM sessions WHERE wake_at <= $1 ORDER BY wake_at, id LIMIT $2";
 /// Few workspaces are removed and still there, so that one goes by them.
 const LEFT_BEHIND: &str = "SELECT sessions.id FROM workspaces JOIN sessions ON sessions.workspace_id = workspaces.id \
@@ -43,21 +35,11 @@ const RELEASE: &str = "UPDATE sessions SET lease_owner = NULL, lease_until = $1 
      WHERE id = $2 AND epoch = $3 AND lease_owner IS NOT NULL";
 const END_OTHERS: &str = "UPDATE sessions SET lease_owner = NULL, lease_until = $1 \
      WHERE phase = 'active' AND lease_until > $1 AND lease_owner <> $2";
-const TAKE_SEQUENCES: &str = "UPDATE sessions SET latest_sequence = latest_sequence + $1 \
-     WHERE id = $2 AND epoch = $3 AND open_step = $4 AND phase = 'active' AND lease_owner IS NOT NULL \
-     AND lease_until > $5 RETURNING latest_sequence";
+const OPEN_STEP: &str = "SELECT latest_sequence FROM sessions \
+     WHERE id = $1 AND epoch = $2 AND open_step = $3 AND phase = 'active' AND lease_owner IS NOT NULL \
+     AND lease_until > $4";
 const CHECK: &str = "SELECT epoch FROM sessions \
      WHERE id = $1 AND epoch = $2 AND lease_owner IS NOT NULL AND lease_until > $3";
-
-/// `hold` keeps the rows that are chosen, and passes over those that somebody else is about to claim.
-fn claim_many(hold: &str) -> String {
-    format!(
-        "WITH free AS ({}{hold}) UPDATE sessions SET lease_owner = $3, lease_until = $4, epoch = epoch + 1 \
-         WHERE id IN (SELECT free.id FROM free) RETURNING {}",
-        claimable!("$1", "$2"),
-        columns()
-    )
-}
 
 impl SessionLeaseReads for Transaction<'_> {
     fn claimable_sessions(&mut self, now: Timestamp, limit: u32) -> Result<Vec<SessionId>, Error> {
@@ -92,19 +74,8 @@ impl SessionLeaseWrites for Transaction<'_> {
         expires_at: Timestamp,
     ) -> Result<Option<Session>, Error> {
         let values = [owner.into(), expires_at.into(), id.into(), now.into()];
-        self.first("sessions", &CLAIM, &values, read_session)
-    }
-
-    fn claim_sessions(
-        &mut self,
-        owner: &str,
-        now: Timestamp,
-        expires_at: Timestamp,
-        limit: u32,
-    ) -> Result<Batch<Session>, Error> {
-        let sql = claim_many(self.row_hold_free());
-        let values = [now.into(), Value::count(limit.into())?, owner.into(), expires_at.into()];
-        self.batch("sessions", &sql, &values, read_session)
+        let claimed = self.first("sessions", &CLAIM, &values, read_session)?;
+        with_pieces(self, claimed)
     }
 
     fn renew_session_lease(
@@ -124,17 +95,18 @@ impl SessionLeaseWrites for Transaction<'_> {
         self.execute(END_OTHERS, &[now.into(), owner.into()])
     }
 
-    fn take_sequences(
+    /// The row itself is not written: a page on disk for each piece of each answer.
+    fn hold_open_step(
         &mut self,
         id: SessionId,
         epoch: u64,
         step: u32,
         now: Timestamp,
-        count: u64,
     ) -> Result<Option<u64>, Error> {
-        let (count, epoch, step) =
-            (Value::count(count)?, Value::count(epoch)?, Value::Int(Some(step.into())));
-        self.first("sessions", TAKE_SEQUENCES, &[count, id.into(), epoch, step, now.into()], read_count)
+        let sql = format!("{OPEN_STEP}{}", self.row_hold());
+        let values = [id.into(), Value::count(epoch)?, Value::Int(Some(step.into())), now.into()];
+        let Some(latest) = self.first("sessions", &sql, &values, read_count)? else { return Ok(None) };
+        Ok(Some(latest.max(latest_entry(self, id)?)))
     }
 
     /// The row is held and not only kept as it is: two who share it and then both write it would wait for each other.
@@ -154,10 +126,8 @@ mod tests {
     // P17
     #[test]
     fn what_is_due_is_found_however_many_sessions_rest() {
-        let claim_many = claim_many("");
         for (sql, index) in [
             (CLAIMABLE, "sessions_claimable (lease_until<?)"),
-            (claim_many.as_str(), "sessions_claimable (lease_until<?)"),
             (END_OTHERS, "sessions_claimable (lease_until>?)"),
             (DUE, "sessions_due (wake_at<?)"),
             (NEXT_DUE, "sessions_claimable"),
@@ -167,7 +137,7 @@ mod tests {
             assert!(plan.contains(index), "{sql}: {plan}");
             assert!(!plan.contains("ORDER BY") && !plan.contains("SCAN sessions\n"), "{sql}: {plan}");
         }
-        for sql in [CLAIM.as_str(), RENEW, RELEASE, TAKE_SEQUENCES, CHECK] {
+        for sql in [CLAIM.as_str(), RENEW, RELEASE, OPEN_STEP, CHECK] {
             assert!(plan_of(sql).contains("(id=?)"), "{sql}: {}", plan_of(sql));
         }
     }

@@ -5,7 +5,7 @@ use warren_model::{SessionId, Timestamp};
 use warren_store::{Error, SessionStreamReads, SessionStreamWrites};
 
 use crate::many::InsertMany;
-use crate::row::Columns;
+use crate::row::{Columns, read_count};
 use crate::transaction::Transaction;
 use crate::value::Value;
 
@@ -18,9 +18,20 @@ const APPEND: InsertMany = InsertMany {
     columns: &["session_id", "sequence", "at", "step", "is_delta", "item"],
     tail: "ON CONFLICT DO NOTHING",
 };
-const DELETE_DELTAS: &str = "DELETE FROM session_stream WHERE session_id = $1 AND step = $2 AND is_delta";
+/// Pieces of a step stand behind whatever an earlier step told. They have no index of their own, which would cost a page on
+/// disk for each of them.
+const DELETE_DELTAS: &str = "DELETE FROM session_stream WHERE session_id = $1 AND sequence > coalesce((\
+     SELECT sequence FROM session_stream WHERE session_id = $1 AND step < $2 ORDER BY sequence DESC LIMIT 1), 0) \
+     AND step = $2 AND is_delta";
+const LATEST: &str =
+    "SELECT sequence FROM session_stream WHERE session_id = $1 ORDER BY sequence DESC LIMIT 1";
 const PRUNE: &str = "DELETE FROM session_stream WHERE (session_id, sequence) IN (\
      SELECT session_id, sequence FROM session_stream WHERE NOT is_delta AND at < $1 ORDER BY at LIMIT $2)";
+
+/// The number of the latest entry that is still there; 0 if there is none.
+pub(crate) fn latest_entry(tx: &mut Transaction<'_>, session_id: SessionId) -> Result<u64, Error> {
+    Ok(tx.first("session_stream", LATEST, &[session_id.into()], read_count)?.unwrap_or(0))
+}
 
 impl SessionStreamReads for Transaction<'_> {
     fn stream_after(
@@ -85,8 +96,11 @@ mod tests {
         assert!(plan.contains("(session_id=? AND sequence>?)") && !plan.contains("TEMP B-TREE"), "{plan}");
         let plan = plan_of(BACK_FROM);
         assert!(plan.contains("(session_id=? AND sequence<?)") && !plan.contains("TEMP B-TREE"), "{plan}");
+        let plan = plan_of(LATEST);
+        assert!(plan.contains("(session_id=?)") && !plan.contains("TEMP B-TREE"), "{plan}");
         let plan = plan_of(DELETE_DELTAS);
-        assert!(plan.contains("session_stream_deltas (session_id=? AND step=?)"), "{plan}");
+        assert!(plan.contains("(session_id=? AND sequence>?)"), "{plan}");
+        assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN session_stream\n"), "{plan}");
         let plan = plan_of(PRUNE);
         assert!(
             plan.contains("session_stream_by_age (at<?)") && !plan.contains("SCAN session_stream\n"),

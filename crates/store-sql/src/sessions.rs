@@ -9,6 +9,7 @@ use warren_store::{Error, Page, SessionQuery, SessionReads, SessionWrites};
 use crate::agents::VersionColumns;
 use crate::row::{Columns, read_count, read_id};
 use crate::select::Select;
+use crate::session_stream::latest_entry;
 use crate::stored::{BoundedJson, Codec, Json, OptionalJson, Plain};
 use crate::table::{Statement, table};
 use crate::transaction::Transaction;
@@ -40,11 +41,13 @@ const DELETE: [&str; 2] =
 
 impl SessionReads for Transaction<'_> {
     fn session(&mut self, id: SessionId) -> Result<Option<Session>, Error> {
-        SESSIONS.first(self, &GET, &[id.into()])
+        let found = SESSIONS.first(self, &GET, &[id.into()])?;
+        with_pieces(self, found)
     }
 
     fn session_by_name(&mut self, org_id: OrgId, name: &SessionName) -> Result<Option<Session>, Error> {
-        SESSIONS.first(self, &GET_BY_NAME, &[org_id.into(), name.as_str().into()])
+        let found = SESSIONS.first(self, &GET_BY_NAME, &[org_id.into(), name.as_str().into()])?;
+        with_pieces(self, found)
     }
 
     fn sessions(&mut self, query: &SessionQuery) -> Result<Page<Session, SessionId>, Error> {
@@ -95,11 +98,14 @@ impl SessionWrites for Transaction<'_> {
 
     fn hold_session(&mut self, id: SessionId) -> Result<Option<Session>, Error> {
         let sql = format!("{}{}", *GET, self.row_hold());
-        SESSIONS.first(self, &sql, &[id.into()])
+        let held = SESSIONS.first(self, &sql, &[id.into()])?;
+        with_pieces(self, held)
     }
 
     fn update_session(&mut self, from: &Session, to: &Session) -> Result<u64, Error> {
-        let (sql, changes) = SESSIONS.update_versioned_differences(from, to, &["id", "version"])?;
+        // The row does not know of pieces that were shown since; their numbers are used up from now on.
+        let (sql, changes) =
+            SESSIONS.update_versioned_differences(from, to, &["latest_sequence"], &["id", "version"])?;
         let version = self.update_versioned(&sql, changes, [to.id.into()], from.version)?;
         if from.lineage != to.lineage {
             change_sources(self, to, &from.lineage)?;
@@ -117,6 +123,18 @@ impl SessionWrites for Transaction<'_> {
         }
         Ok(deleted > 0)
     }
+}
+
+/// Pieces of an open step are numbered behind what the row says: it is not written for each of them.
+pub(crate) fn with_pieces(
+    tx: &mut Transaction<'_>,
+    session: Option<Session>,
+) -> Result<Option<Session>, Error> {
+    let Some(mut session) = session else { return Ok(None) };
+    if session.open_step.is_some() {
+        session.latest_sequence = session.latest_sequence.max(latest_entry(tx, session.id)?);
+    }
+    Ok(Some(session))
 }
 
 /// Keeps the list of the sessions of which this one shows steps.

@@ -113,14 +113,19 @@ impl<T> Table<T> {
     }
 
     /// The statement and the values that turn `from` into `to`: only the columns that differ are written, since an engine
-    /// leaves the indexes of the others alone.
+    /// leaves the indexes of the others alone. Those named in `always` are written in any case.
     pub(crate) fn update_versioned_differences<'a>(
         &self,
         from: &T,
         to: &'a T,
+        always: &[&str],
         conditions: &[&str],
     ) -> Result<(String, Vec<Value<'a>>), Error> {
-        let changed = || self.fields.iter().filter(|field| field.is_changing && (field.differs)(from, to));
+        let is_written = |field: &&Field<T>| {
+            field.is_changing
+                && ((field.differs)(from, to) || field.columns.iter().any(|name| always.contains(name)))
+        };
+        let changed = || self.fields.iter().filter(is_written);
         let mut values = Vec::with_capacity(8);
         changed().try_for_each(|field| (field.write)(to, &mut values))?;
         let names = changed().flat_map(|field| field.columns).copied();
@@ -316,10 +321,12 @@ mod tests {
     fn a_change_writes_only_what_differs() {
         let one = Letter { number: 1, body: vec![1], is_read: false, stamp: None };
         let other = Letter { number: 1, body: vec![1], is_read: false, stamp: Some(5) };
-        let (sql, values) = LETTERS.update_versioned_differences(&one, &other, &["number"]).unwrap();
+        let (sql, values) = LETTERS.update_versioned_differences(&one, &other, &[], &["number"]).unwrap();
         assert_eq!(sql, "UPDATE letters SET stamp = $1, version = version + 1 WHERE number = $2");
         assert_eq!(values, [Value::Int(Some(5))]);
-        let (sql, _) = LETTERS.update_versioned_differences(&one, &one, &["number"]).unwrap();
+        let (sql, _) = LETTERS.update_versioned_differences(&one, &one, &[], &["number"]).unwrap();
         assert_eq!(sql, "UPDATE letters SET version = version + 1 WHERE number = $1");
+        let (sql, _) = LETTERS.update_versioned_differences(&one, &one, &["stamp"], &["number"]).unwrap();
+        assert_eq!(sql, "UPDATE letters SET stamp = $1, version = version + 1 WHERE number = $2");
     }
 }

@@ -114,7 +114,7 @@ impl WorkspaceWrites for Transaction<'_> {
     }
 
     fn change_workspace(&mut self, from: &Workspace, to: &Workspace) -> Result<u64, Error> {
-        let (sql, changes) = WORKSPACES.update_versioned_differences(from, to, &["id", "version"])?;
+        let (sql, changes) = WORKSPACES.update_versioned_differences(from, to, &[], &["id", "version"])?;
         self.update_versioned(&sql, changes, [to.id.into()], from.version)
     }
 

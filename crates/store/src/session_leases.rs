@@ -12,7 +12,7 @@
 use warren_model::session::Session;
 use warren_model::{SessionId, Timestamp};
 
-use crate::{Batch, Error};
+use crate::Error;
 
 pub trait SessionLeaseReads {
     /// Active sessions without a live lease; those that nobody worked on for the longest time come first.
@@ -36,15 +36,6 @@ pub trait SessionLeaseWrites {
         now: Timestamp,
         expires_at: Timestamp,
     ) -> Result<Option<Session>, Error>;
-    /// The same for up to `limit` sessions that are claimable now. Two who claim at once do not wait for each other and
-    /// get different ones. One that cannot be read is claimed too, so that it stands in nobody's way until its lease ends.
-    fn claim_sessions(
-        &mut self,
-        owner: &str,
-        now: Timestamp,
-        expires_at: Timestamp,
-        limit: u32,
-    ) -> Result<Batch<Session>, Error>;
     /// Moves the end of a lease. Returns false if it was taken over or released. One that has expired is renewed as long
     /// as nobody took it over: its epoch is still the newest, and so nothing was done in between.
     fn renew_session_lease(
@@ -58,15 +49,15 @@ pub trait SessionLeaseWrites {
     /// Ends every live lease of somebody else, so that its session can be claimed now. For a process that knows that it is
     /// the only one on this database: whoever held one is gone. Returns how many there were.
     fn end_leases_of_others(&mut self, owner: &str, now: Timestamp) -> Result<u64, Error>;
-    /// Takes the next `count` numbers of a session's stream for its owner, and returns the last of them. Nothing if the
-    /// step is not the open one of an active session any more, or the lease is not this one or has expired.
-    fn take_sequences(
+    /// The latest number of a session's stream, for its owner who shows pieces of the open step: nobody else numbers
+    /// entries before this transaction ends. Nothing if the step is not the open one of an active session any more, or the
+    /// lease is not this one or has expired.
+    fn hold_open_step(
         &mut self,
         id: SessionId,
         epoch: u64,
         step: u32,
         now: Timestamp,
-        count: u64,
     ) -> Result<Option<u64>, Error>;
     /// Fails with `LeaseLost` unless the session is held under this epoch and the lease is live at `now`. Called in the
     /// same transaction as the writes that it guards: nobody can take the session over before they are committed.

@@ -338,7 +338,8 @@ pub struct Session {
     pub lease: Option<SessionLease>,
     /// The epoch of the latest lease; it only grows.
     pub epoch: u64,
-    /// The sequence of the latest entry of its stream (A60).
+    /// The sequence of the latest entry of its stream (A60). In a list of sessions, pieces of an answer that is under way
+    /// may stand behind it.
     pub latest_sequence: u64,
     /// What it was branched from.
     pub branched_from: Option<(SessionId, u32)>,

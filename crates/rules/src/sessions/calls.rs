@@ -1,7 +1,5 @@
 //! Tool calls: proposed, decided, begun, closed. Each has exactly one outcome.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 use warren_model::session::{
     CallOutcome, CallState, CallWait, Decision, Phase, StartMode, StepPhase, StreamItem, ToolCall,
@@ -139,7 +137,7 @@ impl Change<'_> {
         let number = step.number;
         let is_running = |call: &&ToolCall| matches!(call.state, CallState::Started { .. });
         let mut running = step.calls.iter().filter(is_running).count();
-        let mut held: BTreeSet<String> =
+        let mut held: Vec<String> =
             step.calls.iter().filter(is_running).flat_map(|call| call.exclusive.iter().cloned()).collect();
         let mut begun = Vec::new();
         for call in &mut step.calls {
@@ -147,7 +145,7 @@ impl Change<'_> {
                 continue;
             }
             // One that has to wait holds its place: a later one that needs the same does not pass it.
-            let is_free = call.exclusive.iter().all(|one| !held.contains(one));
+            let is_free = call.exclusive.iter().all(|one| !held.iter().any(|other| excludes(one, other)));
             held.extend(call.exclusive.iter().cloned());
             if !is_free || running >= most {
                 continue;
@@ -415,4 +413,33 @@ fn shown(arguments: &Value) -> Value {
     }
     let beginning = warren_model::truncate_utf8(&text, MAX_SHOWN_ARGUMENTS);
     serde_json::json!({ "beginning": beginning, "bytes": text.len() })
+}
+
+/// Whether two things that calls need for themselves are the same, or one is a part of the other, as `file:notes/a.md` is
+/// of `file:notes` (A25).
+pub(crate) fn excludes(one: &str, other: &str) -> bool {
+    let is_part = |part: &str, whole: &str| {
+        part.strip_prefix(whole).is_some_and(|rest| rest.starts_with('/') || whole.ends_with(':'))
+    };
+    one == other || is_part(one, other) || is_part(other, one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::excludes;
+
+    // A25: a directory is not removed beside a call that changes a file in it
+    #[test]
+    fn what_is_in_a_directory_is_a_part_of_it() {
+        for (one, other) in
+            [("file:a", "file:a"), ("file:a", "file:a/b"), ("file:", "file:a"), ("disk", "disk")]
+        {
+            assert!(excludes(one, other) && excludes(other, one), "{one} {other}");
+        }
+        for (one, other) in
+            [("file:a", "file:ab"), ("file:a/b", "file:a/c"), ("disk", "disk2"), ("file:a", "net:a")]
+        {
+            assert!(!excludes(one, other) && !excludes(other, one), "{one} {other}");
+        }
+    }
 }

@@ -58,3 +58,79 @@ fn estimate(facts: &Facts<'_>, session: &Session, model_index: u32) -> u64 {
     };
     of(session.usage.context_tokens, price.input).saturating_add(of(output, price.output))
 }
+
+#[cfg(test)]
+mod tests {
+    use warren_model::session::{RunLimits, RunUsage, SessionStart};
+    use warren_model::{
+        AgentDefinition, AgentVersion, OrgId, Principal, SessionId, Timestamp, UserId, WorkspaceId,
+    };
+
+    use super::*;
+
+    // A14: each limit by itself stops the run before its next step, and says which it was
+    #[test]
+    fn every_limit_ends_a_run_before_the_step_that_would_pass_it() {
+        let agent = AgentDefinition::new("a".parse().unwrap(), "x/y".parse().unwrap());
+        let now = Timestamp::from_micros(1_000_000);
+        let prices = [Some(TokenPrice { input: 1_000_000, output: 1_000_000 })];
+        let (used, full) = (
+            RunUsage {
+                steps: 3,
+                tool_calls: 5,
+                tokens: 700,
+                active_ms: 9_000,
+                cost_micros: 100,
+                context_tokens: 4,
+            },
+            RunLimits::default(),
+        );
+        // An answer may cost 4,096 and the conversation 4.
+        for (limits, left, told) in [
+            (RunLimits { steps: Some(2), ..full }, None, Some("2 of 2 steps")),
+            (RunLimits { steps: Some(3), ..full }, None, None),
+            (RunLimits { tool_calls: Some(5), ..full }, None, Some("5 of 5 tool calls")),
+            (RunLimits { tool_calls: Some(6), ..full }, None, None),
+            (RunLimits { tokens: Some(700), ..full }, None, Some("700 of 700 tokens")),
+            (RunLimits { tokens: Some(701), ..full }, None, None),
+            (RunLimits { seconds: Some(9), ..full }, None, Some("9 of 9 seconds")),
+            (RunLimits { seconds: Some(10), ..full }, None, None),
+            (
+                RunLimits { cost_micros: Some(4_199), ..full },
+                None,
+                Some("4099 millionths, and a step may cost 4100"),
+            ),
+            (RunLimits { cost_micros: Some(4_200), ..full }, None, None),
+            (full, Some(4_099), Some("the workspace may still spend 4099")),
+            (full, Some(4_100), None),
+        ] {
+            let facts = Facts {
+                now,
+                agent: &agent,
+                rules: &[],
+                prices: &prices,
+                workspace_left_micros: left,
+                workspace: crate::lifecycle::Usability::Usable,
+                is_owner: true,
+            };
+            let mut session = Session::start(SessionStart {
+                id: SessionId::from_bytes([1; 16]),
+                org_id: OrgId::DEFAULT,
+                workspace_id: WorkspaceId::from_bytes([2; 16]),
+                created_by: Principal::user(UserId::OPERATOR),
+                agent: AgentVersion { name: "a".parse().unwrap(), hash: "h".into() },
+                state: Default::default(),
+                limits,
+                now,
+            });
+            session.usage = used;
+            let found = exhausted(&facts, &session);
+            match told {
+                Some(told) => {
+                    assert!(found.as_deref().is_some_and(|found| found.contains(told)), "{told}: {found:?}")
+                }
+                None => assert_eq!(found, None, "{limits:?} {left:?}"),
+            }
+        }
+    }
+}

@@ -156,6 +156,14 @@ async fn what_is_not_an_id_is_not_found() {
         let answer = warren.get(&format!("/api/v1/workspaces/{text}")).await;
         assert_eq!(answer.status, 404, "{text}: {}", answer.text());
     }
+    for (path, code) in [
+        ("workspaces", "workspace_not_found"),
+        ("tool-rules", "tool_rule_not_found"),
+        ("approvals", "approval_not_found"),
+        ("webhooks", "webhook_not_found"),
+    ] {
+        assert_eq!(warren.get(&format!("/api/v1/{path}/x")).await.code(), code);
+    }
 }
 
 // S20

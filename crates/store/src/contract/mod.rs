@@ -230,9 +230,8 @@ macro_rules! contract_tests {
                 only_an_active_session_without_a_live_lease_is_claimed
                 an_owner_who_was_taken_over_cannot_write_or_renew
                 leases_that_are_ended_can_be_claimed_at_once
-                numbers_of_a_stream_are_taken_by_the_owner_of_an_open_step
+                pieces_are_numbered_by_the_owner_of_an_open_step
                 a_takeover_and_a_guarded_write_do_not_pass_each_other
-                many_who_claim_what_is_free_get_each_session_once
                 what_is_due_is_found_the_longest_waiting_first
             }
             session_steps {

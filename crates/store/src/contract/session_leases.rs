@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use warren_model::session::{Phase, Session, StopReason};
+use warren_model::session::{Phase, Session, StopReason, StreamEntry, StreamItem};
 use warren_model::{SessionId, Timestamp};
 
 use super::samples::{NOW, new_workspace};
@@ -109,26 +109,50 @@ pub async fn leases_that_are_ended_can_be_claimed_at_once(store: Arc<dyn Store>)
     assert_eq!(next.epoch, before.epoch + 1);
 }
 
-// A62: pieces are numbered without the rest of the session being read
-pub async fn numbers_of_a_stream_are_taken_by_the_owner_of_an_open_step(store: Arc<dyn Store>) {
+// A62: pieces are numbered without the session's row being written
+pub async fn pieces_are_numbered_by_the_owner_of_an_open_step(store: Arc<dyn Store>) {
     let row = new_session(&*store).await;
     let open = Session { open_step: Some(3), latest_sequence: 7, ..row.clone() };
     assert!(change(&*store, &row, &open).await.is_ok());
     let owner = claim(&*store, row.id, "a", NOW).await.expect("it is free");
     let (of, epoch) = (row.id, owner.epoch);
-    let take = |epoch: u64, step: u32, ms: i64, count: u64| {
-        store.write::<_, Error, _>(move |tx| tx.take_sequences(of, epoch, step, NOW.plus_ms(ms), count))
+    let show = |epoch: u64, step: u32, ms: i64, count: u64| {
+        store.write::<_, Error, _>(move |tx| {
+            let Some(latest) = tx.hold_open_step(of, epoch, step, NOW.plus_ms(ms))? else { return Ok(None) };
+            let piece = StreamItem::TextDelta { step, block: 0, text: "a".into() };
+            let pieces: Vec<StreamEntry> = (latest + 1..=latest + count)
+                .map(|sequence| StreamEntry { sequence, at: NOW, item: piece.clone() })
+                .collect();
+            tx.append_stream(of, &pieces)?;
+            Ok(Some(latest + count))
+        })
     };
-    assert_eq!(take(epoch, 3, 1, 2).await, Ok(Some(9)));
-    assert_eq!(take(epoch, 3, 1, 1).await, Ok(Some(10)));
-    assert_eq!(read(&*store, of).await.map(|row| row.latest_sequence), Some(10));
-    assert_eq!(take(epoch, 2, 1, 1).await, Ok(None), "the step is over");
-    assert_eq!(take(epoch + 1, 3, 1, 1).await, Ok(None), "somebody else's epoch");
-    assert_eq!(take(epoch, 3, 1_000, 1).await, Ok(None), "the lease has expired");
+    assert_eq!(show(epoch, 3, 1, 2).await, Ok(Some(9)));
+    assert_eq!(show(epoch, 3, 1, 1).await, Ok(Some(10)));
+    assert_eq!(show(epoch, 2, 1, 1).await, Ok(None), "the step is over");
+    assert_eq!(show(epoch + 1, 3, 1, 1).await, Ok(None), "somebody else's epoch");
+    assert_eq!(show(epoch, 3, 1_000, 1).await, Ok(None), "the lease has expired");
     let before = read(&*store, of).await.expect("it is there");
-    let resting = Session { phase: Phase::Interrupted, ..before.clone() };
-    assert!(change(&*store, &before, &resting).await.is_ok());
-    assert_eq!(take(epoch, 3, 1, 1).await, Ok(None), "nothing is under way");
+    assert_eq!((before.latest_sequence, before.version), (10, owner.version), "whoever reads it counts them");
+    let by_name = (before.org_id, before.name.clone());
+    let found = store.read::<_, Error, _>(move |tx| tx.session_by_name(by_name.0, &by_name.1)).await;
+    assert_eq!(found, Ok(Some(before.clone())));
+    let held = store.write::<_, Error, _>(move |tx| tx.hold_session(of)).await;
+    assert_eq!(held, Ok(Some(before.clone())));
+    let next = claim(&*store, of, "b", NOW.plus_ms(1_000)).await.expect("the lease has expired");
+    assert_eq!(next.latest_sequence, 10, "the next owner goes on behind them");
+    // Their numbers are used up when they are gone, also if nothing else was told.
+    let resting = Session { phase: Phase::Interrupted, open_step: None, ..before.clone() };
+    let ended = store.write::<_, Error, _>({
+        let (before, resting) = (before.clone(), resting.clone());
+        move |tx| {
+            tx.delete_stream_deltas(of, 3)?;
+            tx.update_session(&before, &resting).map(drop)
+        }
+    });
+    assert_eq!(ended.await, Ok(()));
+    assert_eq!(read(&*store, of).await.map(|row| row.latest_sequence), Some(10));
+    assert_eq!(show(next.epoch, 3, 1_001, 1).await, Ok(None), "nothing is under way");
 }
 
 // A2: the takeover waits for the write that is under way, or the write is refused
@@ -156,31 +180,6 @@ pub async fn a_takeover_and_a_guarded_write_do_not_pass_each_other(store: Arc<dy
             Err(error) => assert_eq!((error, taken.last_step), (Error::LeaseLost, 0)),
         }
     }
-}
-
-// P17: two engines at once
-pub async fn many_who_claim_what_is_free_get_each_session_once(store: Arc<dyn Store>) {
-    let home = new_workspace(&*store).await;
-    let mut all = BTreeSet::new();
-    for _ in 0..20 {
-        let row = session(home);
-        assert_eq!(put(&*store, &row).await, Ok(()));
-        all.insert(row.id);
-    }
-    let mut engines = tokio::task::JoinSet::new();
-    for number in 0..4 {
-        let store = Arc::clone(&store);
-        engines.spawn(async move {
-            let owner = format!("replica {number}");
-            let claimed: Result<_, Error> =
-                store.write(move |tx| tx.claim_sessions(&owner, NOW, NOW.plus_ms(1_000), 5)).await;
-            claimed.expect("a claim is answered").rows
-        });
-    }
-    let claimed: Vec<Session> = engines.join_all().await.into_iter().flatten().collect();
-    assert!(claimed.iter().all(|row| row.epoch == 1 && row.lease.is_some()));
-    let ids: BTreeSet<SessionId> = claimed.iter().map(|row| row.id).collect();
-    assert_eq!((claimed.len(), ids), (20, all), "each by one of them");
 }
 
 // A3, A35

@@ -411,7 +411,11 @@ impl World {
             problem: (place == ToolPlace::Unknown).then(|| "no such tool".to_owned()),
             is_idempotent: kind == 1,
             can_probe: kind == 2,
-            exclusive: if self.chance.below(3) == 0 { vec!["disk".to_owned()] } else { Vec::new() },
+            exclusive: match self.chance.below(6) {
+                0 => vec!["disk".to_owned()],
+                1 => vec!["disk/notes".to_owned()],
+                _ => Vec::new(),
+            },
             approval_id: self.id(ApprovalId::from_bytes),
         }
     }
@@ -606,10 +610,10 @@ impl World {
         let calls = self.open.step.iter().flat_map(|step| &step.calls);
         let running: Vec<_> = calls.filter(|call| matches!(call.state, CallState::Started { .. })).collect();
         assert!(running.len() <= self.agent.limits.parallel_calls as usize, "{} run at once", running.len());
-        let mut held = BTreeSet::new();
-        for one in running.iter().flat_map(|call| &call.exclusive) {
-            assert!(held.insert(one), "two calls that need `{one}` run at once");
-        }
+        // Either of the two things that calls need here is the whole or a part of the other.
+        let mut needing = running.iter().flat_map(|call| &call.exclusive);
+        let (first, second) = (needing.next(), needing.next());
+        assert_eq!(second, None, "two calls that need the same run at once; the other needs {first:?}");
     }
 
     /// As strict as a provider: what is asked begins with the user, and every call has its result.
