@@ -37,7 +37,9 @@ pub use delete::delete_tree;
 pub use entries::{RawEntry, for_each_entry, is_directory, list_names, open_for_listing, scan};
 pub use listing::sorted_keys;
 pub use owner::Owner;
-pub use put::{finish_file, open_for_append, put_in_place, rename, replaced_file};
+pub use put::{
+    Unsynced, finish_file, make_folder, open_for_append, put_in_place, rename, replaced_file, sync_directory,
+};
 pub use ring::OutputRing;
 pub use root::{
     DIRECTORY_FLAGS, Location, MAX_PATH_BYTES, Resolution, Root, open_regular, open_stated_regular,

@@ -1,17 +1,19 @@
-//! Putting things where they belong: a rename into place, and adding to a file in place.
+//! Putting things where they belong: a rename into place, and adding to a file in place; and seeing to it that they are there
+//! after a power loss.
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::path::Path;
 
-use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fdatasync, fstat, linkat, openat, renameat,
-    renameat_with, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fdatasync, fstat, fsync, linkat,
+    mkdirat, openat, renameat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
 
 use crate::owner::Owner;
-use crate::root::{Location, refuse_special};
+use crate::root::{DIRECTORY_FLAGS, Location, refuse_special};
 
 /// A file that comes and goes while it is opened is given up after this many tries.
 const MAX_RACES: u32 = 64;
@@ -52,12 +54,76 @@ pub fn replaced_file(location: &Location, must_be_new: bool) -> Result<Option<St
 }
 
 /// Before a new file is put in the place of `replaced`: it gets that one's permission bits, and its data reaches the disk,
-/// so that after a power loss the name holds the old contents or the new, whole.
+/// so that after a power loss the name holds the old contents or the new, whole. Where the data is on disk already, that
+/// costs next to nothing.
 pub fn finish_file(file: impl AsFd, replaced: Option<&Stat>) -> Result<(), Errno> {
     if let Some(stat) = replaced {
-        fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))?;
+        let mode = stat.st_mode & 0o777;
+        if fstat(&file)?.st_mode & 0o777 != mode {
+            fchmod(&file, Mode::from_raw_mode(mode))?;
+        }
     }
     fdatasync(file)
+}
+
+/// Waits until the names that a directory has now are on disk: made, renamed and removed ones (Q20). The handle may be one
+/// that cannot be listed.
+pub fn sync_directory(directory: impl AsFd) -> Result<(), Errno> {
+    let listed = match openat(directory, ".", DIRECTORY_FLAGS, Mode::empty()) {
+        // One that may be written and not read, or is gone again.
+        Err(Errno::ACCESS | Errno::NOENT) => return Ok(()),
+        listed => listed?,
+    };
+    match fsync(listed) {
+        // Filesystems that have nothing to write.
+        Err(Errno::INVAL) => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes a folder for a workspace unless it is there, and waits until it is on disk.
+pub fn make_folder(folder: &Path) -> Result<(), Errno> {
+    match mkdirat(CWD, folder, Mode::from_raw_mode(0o700)) {
+        Err(Errno::EXIST) => return Ok(()),
+        made => made?,
+    }
+    let parent = folder.parent().unwrap_or(Path::new("/"));
+    sync_directory(openat(CWD, parent, DIRECTORY_FLAGS, Mode::empty())?)
+}
+
+/// Directories with names that may not be on disk yet. Whoever changed them waits for that before it says that it did; many
+/// changes in one directory are waited for together.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct Unsynced(Vec<OwnedFd>);
+
+impl Unsynced {
+    pub fn add(&mut self, directory: OwnedFd) {
+        self.0.push(directory);
+    }
+
+    /// How many were added.
+    pub const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Each directory once.
+    pub fn sync(self) -> Result<(), Errno> {
+        let mut done = Vec::new();
+        for directory in self.0 {
+            let stat = fstat(&directory)?;
+            let identity = (stat.st_dev, stat.st_ino);
+            if !done.contains(&identity) {
+                sync_directory(&directory)?;
+                done.push(identity);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A regular file to add to, what it is now, and whether it was made here. It is opened in two ways instead of one with

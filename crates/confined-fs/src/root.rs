@@ -24,6 +24,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::put::Unsynced;
+
 /// As many as the kernel follows.
 const MAX_LINKS: u32 = 40;
 /// The walk holds a handle per directory, since `..` goes back by handle and not by name.
@@ -236,7 +238,8 @@ impl Root {
         }
     }
 
-    /// Makes a directory and its missing parents with `make_directory`; one that is there already is success.
+    /// Makes a directory and its missing parents with `make_directory`; one that is there already is success. Those that were
+    /// made are on disk then.
     pub fn make_directories(
         &self,
         path: impl AsRef<[u8]>,
@@ -253,12 +256,16 @@ impl Root {
             missing.push(here);
             here = parent_of(here);
         }
+        let mut unsynced = Unsynced::default();
         for directory in missing.iter().rev() {
-            match make_directory(&self.location(directory)?) {
-                Ok(()) | Err(Errno::EXIST) => {}
+            let location = self.location(directory)?;
+            match make_directory(&location) {
+                // Whoever made it meanwhile may not have waited for it yet.
+                Ok(()) | Err(Errno::EXIST) => unsynced.add(location.directory),
                 Err(errno) => return Err(errno),
             }
         }
+        unsynced.sync()?;
         // A dangling link or a file made meanwhile shows here.
         self.directory(path).map(drop)
     }

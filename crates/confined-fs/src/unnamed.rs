@@ -12,7 +12,7 @@ use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
-use crate::put::{finish_file, replaced_file};
+use crate::put::{Unsynced, finish_file, replaced_file};
 use crate::root::{Location, Root};
 
 /// How temporary names begin. Watches do not report them.
@@ -65,12 +65,14 @@ impl UnnamedFile {
         &self.file
     }
 
-    /// Puts the file in its place, with parents made. Returns true if nothing was there.
-    pub fn commit(mut self, root: &Root) -> Result<bool, Errno> {
+    /// Puts the file in its place, with parents made. Returns true if nothing was there. The directory whose names have to
+    /// reach the disk is added to `unsynced`.
+    pub fn commit(mut self, root: &Root, unsynced: &mut Unsynced) -> Result<bool, Errno> {
         let location = root.location_with_parents(&self.path, !self.must_be_new, make_directory)?;
         let replaced = replaced_file(&location, self.must_be_new)?;
         finish_file(&self.file, replaced.as_ref())?;
         self.put_at(&location).map_err(refuse_other_filesystem)?;
+        unsynced.add(location.directory);
         Ok(replaced.is_none())
     }
 

@@ -47,7 +47,8 @@ pub enum FileCall {
         #[serde(with = "serde_bytes")]
         bytes: Vec<u8>,
     },
-    /// Puts what was staged at its path, whole and at once. The handle is closed. Ends with `FileAnswer::Written`.
+    /// Puts what was staged at its path, whole and at once; what was added to a file is there already. Either is on disk
+    /// when it is answered. The handle is closed. Ends with `FileAnswer::Written`.
     Commit {
         handle: u32,
     },

@@ -20,7 +20,7 @@ pub use frame::{FrameError, FrameReader, LENGTH_BYTES, MAX_FRAME_BYTES, encode, 
 pub use message::*;
 
 /// Both sides say theirs first; another major version is refused before anything is started.
-pub const PROTOCOL_VERSION: u16 = 4;
+pub const PROTOCOL_VERSION: u16 = 5;
 /// Where the workspace's files are in a box.
 pub const WORKSPACE_ROOT: &str = "/workspace";
 /// Output of one foreground command that may be under way before the owner has granted more (see `Call::Grant`).

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use rustix::io::Errno;
-use tokio::sync::Mutex;
+use tokio::sync::RwLock;
 use warren_init::{
     Call, CallAnswer, Failure, FailureKind, FileAnswer, FileCall, FileChange, FileEntry, FileKind,
     MAX_PIECE_BYTES,
@@ -47,8 +47,9 @@ pub(crate) struct BoxFs {
     limits: FileLimits,
     /// What a copy may take: all that the workspace's files may.
     max_copy_bytes: u64,
-    /// Held while something is put in place, so that an edit cannot lose a write that came in between.
-    changes: Arc<Mutex<()>>,
+    /// Held while something is put in place, by an edit alone, so that it cannot lose a write that came in between. Others share
+    /// it: the box waits for the disk once for all who are there.
+    changes: Arc<RwLock<()>>,
 }
 
 /// A handle in the box, closed when nobody holds it any more.
@@ -239,25 +240,26 @@ impl Fs for BoxFs {
             }
             self.add(&staged, &piece, path).await?;
         }
-        let _changes = self.changes.lock().await;
+        let _changes = self.changes.read().await;
         let created = self.commit(&staged, path).await?;
         Ok(Written { bytes, created })
     }
 
     async fn append(&self, path: &WorkspacePath, contents: Bytes) -> Result<Written, Error> {
         refuse_root_as_file(path)?;
-        let _changes = self.changes.lock().await;
+        let _changes = self.changes.write().await;
         let (file, entry, created) = self.open(FileCall::OpenAppend { path: bytes_of(path) }, path).await?;
         let bytes = contents.len() as u64;
         if entry.bytes.saturating_add(bytes) > self.limits.max_file_bytes {
             return Err(Error::file_too_large(path, self.limits.max_file_bytes));
         }
         self.add(&file, &contents, path).await?;
+        self.commit(&file, path).await?;
         Ok(Written { bytes, created })
     }
 
     async fn edit(&self, path: &WorkspacePath, change: &Edit) -> Result<Edited, Error> {
-        let _changes = self.changes.lock().await;
+        let _changes = self.changes.write().await;
         let limit = self.limits.max_file_bytes;
         let old = self.whole(FileCall::Open { path: bytes_of(path) }, path, limit).await?;
         let old = old.ok_or_else(|| {
@@ -325,7 +327,7 @@ impl Fs for BoxFs {
     async fn mv(&self, from: &WorkspacePath, to: &WorkspacePath, overwrite: bool) -> Result<(), Error> {
         refuse_root(from)?;
         refuse_root(to)?;
-        let _changes = self.changes.lock().await;
+        let _changes = self.changes.read().await;
         self.stat(from).await?;
         if from == to {
             return Ok(());
@@ -354,7 +356,7 @@ impl Fs for BoxFs {
             }
             EntryKind::File | EntryKind::Directory | EntryKind::Symlink => {}
         }
-        let _changes = self.changes.lock().await;
+        let _changes = self.changes.read().await;
         let CpOptions { recursive, overwrite } = options;
         let call = FileCall::Copy {
             from: bytes_of(from),

@@ -8,7 +8,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, RenameFlags, mkdirat, renameat, renameat_with};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
-use warren_confined_fs::{Location, Owner, Root, Staged, Staging};
+use warren_confined_fs::{Location, Owner, Root, Staged, Staging, Unsynced};
 use warren_model::{ErrorCode, MIB};
 use warren_workspace::{Error, WorkspacePath};
 
@@ -104,8 +104,24 @@ impl OpenDirectory {
         Ok(())
     }
 
-    pub(super) fn lock_changes(&self) -> MutexGuard<'_, ()> {
+    fn lock_changes(&self) -> MutexGuard<'_, ()> {
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a change while nobody else does, and waits until the directories that it adds to its argument are on disk
+    /// (Q20). Others change something meanwhile: the kernel writes what waits together.
+    pub(super) fn change<T>(
+        &self,
+        path: &WorkspacePath,
+        change: impl FnOnce(&mut Unsynced) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut unsynced = Unsynced::default();
+        let changed = {
+            let _changes = self.lock_changes();
+            change(&mut unsynced)?
+        };
+        unsynced.sync().map_err(|errno| self.failure(errno, path))?;
+        Ok(changed)
     }
 
     /// The error for `errno` at `path`. "Not found" in a directory that was taken away is an eviction (W13).

@@ -2,18 +2,19 @@
 //!
 //! A removal is a rename out of the workspace and a deletion after, so that others see all of it or nothing, and a crash
 //! in between is finished by the sweep. A copy is made in staging and renamed into place, likewise. Links are moved,
-//! copied and removed as links; none is followed at the end of a path here.
+//! copied and removed as links; none is followed at the end of a path here. What was answered is on disk (Q20).
 
 use std::sync::Arc;
 
 use rustix::fd::AsFd;
-use rustix::fs::{AtFlags, FileType, symlinkat, unlinkat};
+use rustix::fs::{AtFlags, FileType, symlinkat, syncfs, unlinkat};
 use rustix::io::Errno;
-use warren_confined_fs::{CopyError, Location, TreeCopy, delete_tree};
+use warren_confined_fs::{CopyError, Location, Staged, TreeCopy, delete_tree, sync_directory};
 use warren_model::ErrorCode;
 use warren_workspace::fs::{CpOptions, WriteMode};
 use warren_workspace::{Error, WorkspacePath};
 
+use super::errno;
 use super::open_directory::{OpenDirectory, refuse_root};
 use super::write::{put, rename_into};
 
@@ -31,23 +32,26 @@ pub(super) fn rm(place: &OpenDirectory, path: &WorkspacePath, recursive: bool) -
     refuse_root(path)?;
     let failed = |errno| place.failure(errno, path);
     let location = place.root.location(path).map_err(failed)?;
+    remove(place, &location, recursive).map_err(failed)?;
+    sync_directory(&location.directory).map_err(failed)
+}
+
+fn remove(place: &OpenDirectory, location: &Location, recursive: bool) -> Result<(), Errno> {
     match unlinkat(&location.directory, &location.name, AtFlags::empty()) {
         // EISDIR on Linux, EPERM by POSIX: a directory.
         Err(Errno::ISDIR | Errno::PERM) => {}
-        other => return other.map_err(failed),
+        other => return other,
     }
     match unlinkat(&location.directory, &location.name, AtFlags::REMOVEDIR) {
         Err(Errno::NOTEMPTY | Errno::EXIST) if recursive => {}
-        Err(Errno::EXIST) => return Err(failed(Errno::NOTEMPTY)),
-        other => return other.map_err(failed),
+        Err(Errno::EXIST) => return Err(Errno::NOTEMPTY),
+        other => return other,
     }
     match place.staging.discard(location.directory.as_fd(), &location.name) {
-        Ok(discarded) => place.staging.delete_discarded(&discarded).map_err(failed),
+        Ok(discarded) => place.staging.delete_discarded(&discarded),
         // A mount point is below: delete where it is.
-        Err(Errno::XDEV | Errno::BUSY) => {
-            delete_tree(location.directory.as_fd(), &location.name).map_err(failed)
-        }
-        Err(errno) => Err(failed(errno)),
+        Err(Errno::XDEV | Errno::BUSY) => delete_tree(location.directory.as_fd(), &location.name),
+        Err(errno) => Err(errno),
     }
 }
 
@@ -59,24 +63,31 @@ pub(super) fn mv(
 ) -> Result<(), Error> {
     refuse_root(from)?;
     refuse_root(to)?;
-    let _changes = place.lock_changes();
-    let source = place.root.location(from).map_err(|errno| place.failure(errno, from))?;
-    source.stat().and_then(|stat| stat.ok_or(Errno::NOENT)).map_err(|errno| place.failure(errno, from))?;
-    if from == to {
-        return Ok(());
-    }
-    if to.is_within(from) {
-        return Err(inside_itself(to, "moved"));
-    }
-    let target = place.location_with_parents(to, false)?;
-    let renamed = warren_confined_fs::rename(source.directory.as_fd(), &source.name, &target, overwrite);
-    renamed.map_err(|errno| match errno {
-        Errno::INVAL => inside_itself(to, "moved"),
-        Errno::XDEV => Error::operation(
-            ErrorCode::PermissionDenied,
-            format!("{from} and {to} lie on different filesystems; move it by a command"),
-        ),
-        errno => place.failure(errno, to),
+    place.change(to, |unsynced| {
+        let source = place.root.location(from).map_err(|errno| place.failure(errno, from))?;
+        source
+            .stat()
+            .and_then(|stat| stat.ok_or(Errno::NOENT))
+            .map_err(|errno| place.failure(errno, from))?;
+        if from == to {
+            return Ok(());
+        }
+        if to.is_within(from) {
+            return Err(inside_itself(to, "moved"));
+        }
+        let target = place.location_with_parents(to, false)?;
+        let renamed = warren_confined_fs::rename(source.directory.as_fd(), &source.name, &target, overwrite);
+        renamed.map_err(|errno| match errno {
+            Errno::INVAL => inside_itself(to, "moved"),
+            Errno::XDEV => Error::operation(
+                ErrorCode::PermissionDenied,
+                format!("{from} and {to} lie on different filesystems; move it by a command"),
+            ),
+            errno => place.failure(errno, to),
+        })?;
+        unsynced.add(target.directory);
+        unsynced.add(source.directory);
+        Ok(())
     })
 }
 
@@ -117,9 +128,9 @@ fn copy_file(
     tree_copy(place, &mut admit)
         .copy_contents(source.directory.as_fd(), &source.name, &file)
         .map_err(|error| copy_failure(place, from, error))?;
-    let _changes = place.lock_changes();
+    file.sync_data().map_err(|error| errno::io_operation(&error, to))?;
     let mode = if overwrite { WriteMode::Replace } else { WriteMode::CreateNew };
-    put(place, to, staged, &file, mode).map(drop)
+    place.change(to, |unsynced| put(place, to, staged, &file, mode, unsynced)).map(drop)
 }
 
 fn copy_link(
@@ -134,9 +145,14 @@ fn copy_link(
     symlinkat(&target, staged.directory(), &staged.name)
         .and_then(|()| place.give_link_to_owner(staged.directory(), &staged.name))
         .map_err(|errno| place.failure(errno, to))?;
-    let _changes = place.lock_changes();
-    let location = place.location_with_parents(to, false)?;
-    rename_into(place, to, &staged, &location, overwrite)?;
+    put_copy(place, to, staged, overwrite)
+}
+
+fn put_copy(place: &OpenDirectory, to: &WorkspacePath, staged: Staged, overwrite: bool) -> Result<(), Error> {
+    place.change(to, |unsynced| {
+        let location = place.location_with_parents(to, false)?;
+        rename_into(place, to, &staged, location, overwrite, unsynced)
+    })?;
     staged.placed();
     Ok(())
 }
@@ -160,11 +176,9 @@ fn copy_tree(
     tree_copy(place, &mut admit)
         .copy_tree(original.as_fd(), copy.as_fd())
         .map_err(|error| copy_failure(place, from, error))?;
-    let _changes = place.lock_changes();
-    let location = place.location_with_parents(to, false)?;
-    rename_into(place, to, &staged, &location, overwrite)?;
-    staged.placed();
-    Ok(())
+    // All of its files at once: one after the other, a tree of thousands would take minutes.
+    syncfs(&copy).map_err(|errno| place.failure(errno, to))?;
+    put_copy(place, to, staged, overwrite)
 }
 
 fn tree_copy<'a>(

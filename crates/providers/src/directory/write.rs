@@ -1,9 +1,9 @@
 //! Writing: whole files by rename, appending in place, and edits.
 //!
-//! A write is staged, its data synced, and renamed over the old file, which readers keep until they close it. After a
-//! power loss the name holds the old contents or the new, whole; that the rename itself has reached the disk is not
-//! waited for. A link at the end is followed if it stays inside, so writing through it changes the file it names. The
-//! old file's permission bits are kept; other hard links to it keep the old contents.
+//! A write is staged, its data synced, and renamed over the old file, which readers keep until they close it; then the
+//! directory is synced. After a power loss the name holds the old contents or the new, whole, and the new ones if the write
+//! was answered (Q20). A link at the end is followed if it stays inside, so writing through it changes the file it names.
+//! The old file's permission bits are kept; other hard links to it keep the old contents.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 use rustix::io::Errno;
 use tokio::io::AsyncWriteExt;
 use warren_confined_fs::{
-    Location, Staged, finish_file, open_for_append, put_in_place, replaced_file, size_of,
+    Location, Staged, Unsynced, finish_file, open_for_append, put_in_place, replaced_file, size_of,
 };
 use warren_model::ErrorCode;
 use warren_workspace::fs::{ByteStream, Edit, Edited, WriteMode, Written};
@@ -50,8 +50,9 @@ pub(super) async fn write(
     file.flush().await.map_err(|error| errno::io_operation(&error, path))?;
     let (file, path) = (file.into_std().await, path.clone());
     blocking(move || {
-        let _changes = place.lock_changes();
-        let created = put(&place, &path, staged, &file, mode)?;
+        // Before the change, so that nobody waits for the data of another.
+        file.sync_data().map_err(|error| errno::io_operation(&error, &path))?;
+        let created = place.change(&path, |unsynced| put(&place, &path, staged, &file, mode, unsynced))?;
         Ok(Written { bytes, created })
     })
     .await
@@ -63,14 +64,20 @@ pub(super) fn append(
     contents: &Bytes,
 ) -> Result<Written, Error> {
     check_location(place, path, WriteMode::Replace)?;
-    let _changes = place.lock_changes();
     let failed = |errno| place.failure(errno, path);
-    let location = place.location_with_parents(path, true)?;
-    let (file, stat, created) = open_for_append(&location, place.owner).map_err(failed)?;
-    if size_of(&stat) + contents.len() as u64 > place.max_file_bytes {
-        return Err(Error::file_too_large(path, place.max_file_bytes));
-    }
-    { file }.write_all(contents).map_err(|error| errno::io_operation(&error, path))?;
+    let (file, created) = place.change(path, |unsynced| {
+        let location = place.location_with_parents(path, true)?;
+        let (mut file, stat, created) = open_for_append(&location, place.owner).map_err(failed)?;
+        if size_of(&stat) + contents.len() as u64 > place.max_file_bytes {
+            return Err(Error::file_too_large(path, place.max_file_bytes));
+        }
+        file.write_all(contents).map_err(|error| errno::io_operation(&error, path))?;
+        if created {
+            unsynced.add(location.directory);
+        }
+        Ok((file, created))
+    })?;
+    file.sync_data().map_err(|error| errno::io_operation(&error, path))?;
     Ok(Written { bytes: contents.len() as u64, created })
 }
 
@@ -79,8 +86,7 @@ pub(super) fn append(
 pub fn open_emptied(place: &OpenDirectory, path: &WorkspacePath) -> Result<File, Error> {
     check_location(place, path, WriteMode::Replace)?;
     let (staged, file) = place.stage_file().map_err(|errno| place.failure(errno, path))?;
-    let _changes = place.lock_changes();
-    put(place, path, staged, &file, WriteMode::Replace)?;
+    place.change(path, |unsynced| put(place, path, staged, &file, WriteMode::Replace, unsynced))?;
     Ok(file)
 }
 
@@ -89,13 +95,14 @@ pub(super) fn apply_edit(
     path: &WorkspacePath,
     change: &Edit,
 ) -> Result<Edited, Error> {
-    let _changes = place.lock_changes();
-    let old = read_whole(place, path)?;
-    let (contents, replacements) = edit::apply(&old, change, place.max_file_bytes)?;
-    let (staged, mut file) = place.stage_file().map_err(|errno| place.failure(errno, path))?;
-    file.write_all(&contents).map_err(|error| errno::io_operation(&error, path))?;
-    put(place, path, staged, &file, WriteMode::Replace)?;
-    Ok(Edited { replacements, bytes: contents.len() as u64 })
+    place.change(path, |unsynced| {
+        let old = read_whole(place, path)?;
+        let (contents, replacements) = edit::apply(&old, change, place.max_file_bytes)?;
+        let (staged, mut file) = place.stage_file().map_err(|errno| place.failure(errno, path))?;
+        file.write_all(&contents).map_err(|error| errno::io_operation(&error, path))?;
+        put(place, path, staged, &file, WriteMode::Replace, unsynced)?;
+        Ok(Edited { replacements, bytes: contents.len() as u64 })
+    })
 }
 
 /// A file that fits the limit, as a whole.
@@ -136,12 +143,13 @@ pub(super) fn put(
     staged: Staged,
     file: &File,
     mode: WriteMode,
+    unsynced: &mut Unsynced,
 ) -> Result<bool, Error> {
     let failed = |errno| place.failure(errno, path);
     let location = place.location_with_parents(path, !mode.must_be_new())?;
     let replaced = replaced_file(&location, mode.must_be_new()).map_err(failed)?;
     finish_file(file, replaced.as_ref()).map_err(failed)?;
-    rename_into(place, path, &staged, &location, !mode.must_be_new())?;
+    rename_into(place, path, &staged, location, !mode.must_be_new(), unsynced)?;
     staged.placed();
     Ok(replaced.is_none())
 }
@@ -151,16 +159,19 @@ pub(super) fn rename_into(
     place: &OpenDirectory,
     path: &WorkspacePath,
     staged: &Staged,
-    location: &Location,
+    location: Location,
     overwrite: bool,
+    unsynced: &mut Unsynced,
 ) -> Result<(), Error> {
-    put_in_place(staged.directory(), &staged.name, location, overwrite).map_err(|errno| match errno {
+    put_in_place(staged.directory(), &staged.name, &location, overwrite).map_err(|errno| match errno {
         Errno::XDEV => Error::operation(
             ErrorCode::PermissionDenied,
             format!("{path} lies on another filesystem than the workspace; write there by a command"),
         ),
         other => place.failure(other, path),
-    })
+    })?;
+    unsynced.add(location.directory);
+    Ok(())
 }
 
 /// A new file is made where the path says; an old one is replaced where the link leads.

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Gid, Mode, OFlags, Uid, chown, fchown, fstat, mkdirat, open};
 use rustix::io::Errno;
-use warren_confined_fs::{Owner, Root, Staging};
+use warren_confined_fs::{Owner, Root, Staging, make_folder};
 use warren_doors::Entropy;
 use warren_model::{ErrorCode, WorkspaceId};
 use warren_workspace::Error;
@@ -90,10 +90,7 @@ impl Folders {
     pub(super) fn make_files(&self, workspace: WorkspaceId, user: Option<Owner>) -> Result<Owner, Error> {
         let failed = |errno| errno::opening(errno, "the workspace's folder cannot be made");
         let folder = self.files(workspace);
-        match mkdirat(CWD, &folder, Mode::from_raw_mode(0o700)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(failed(errno)),
-        }
+        make_folder(&folder).map_err(failed)?;
         self.owner_of(&open_folder(&folder).map_err(failed)?, user)
     }
 

@@ -17,10 +17,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rustix::fs::{CWD, Mode, mkdirat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
-use warren_confined_fs::{Root, Staging};
+use warren_confined_fs::{Root, Staging, make_folder};
 use warren_doors::{Clock, Entropy, Environment};
 use warren_model::{
     Capability, CapabilitySet, ErrorCode, LocalConfig, ProviderConfig, ProviderKind, Ref, WorkspaceId,
@@ -258,10 +257,7 @@ fn read_payload(reference: &Ref, workspace_id: WorkspaceId) -> Result<Payload, E
 }
 
 fn make_directory(directory: &Path) -> Result<(), Error> {
-    match mkdirat(CWD, directory, Mode::from_raw_mode(0o700)) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(errno) => Err(errno::opening(errno, "the workspace's directory cannot be made")),
-    }
+    make_folder(directory).map_err(|errno| errno::opening(errno, "the workspace's directory cannot be made"))
 }
 
 /// The commands of a dead process are on nobody's leash any more.

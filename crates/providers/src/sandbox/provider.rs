@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rustix::fd::{AsFd as _, OwnedFd};
-use rustix::fs::{CWD, Gid, MemfdFlags, Mode, OFlags, Uid, fchown, fstat, memfd_create, mkdirat, open};
+use rustix::fs::{CWD, Gid, MemfdFlags, Mode, OFlags, Uid, fchown, fstat, memfd_create, open};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit};
 use serde::{Deserialize, Serialize};
-use warren_confined_fs::{Owner, Root, Staging};
+use warren_confined_fs::{Owner, Root, Staging, make_folder, sync_directory};
 use warren_doors::{Clock, Entropy, Environment};
 use warren_init::SpawnLimits;
 use warren_model::{
@@ -223,10 +223,7 @@ impl Inner {
     /// A folder for a workspace, and whose it is.
     fn make_folder(&self, folder: &Path) -> Result<Owner, Error> {
         let failed = |errno| errno::opening(errno, "the workspace's folder cannot be made");
-        match mkdirat(CWD, folder, Mode::from_raw_mode(0o700)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(errno) => return Err(failed(errno)),
-        }
+        make_folder(folder).map_err(failed)?;
         let handle = open_folder(folder).map_err(failed)?;
         let stat = fstat(&handle).map_err(failed)?;
         if let Some(owner) = self.owners.of_directory(stat.st_uid, stat.st_gid) {
@@ -355,8 +352,14 @@ impl Inner {
     async fn take_spare(&self, folder: &Path, config: &SandboxConfig) -> Option<(LiveBox, Owner)> {
         let bubblewrap = self.bubblewrap(config.isolation).ok()?;
         let spare = self.pool.take(&Policy::of(config, bubblewrap))?;
-        // Never over a folder that is there: it would be a workspace's.
-        match rustix::fs::renameat_with(CWD, &spare.folder, CWD, folder, rustix::fs::RenameFlags::NOREPLACE) {
+        let (from, to, base) = (spare.folder.clone(), folder.to_owned(), self.base.clone());
+        let renamed = blocking(move || {
+            // Never over a folder that is there: it would be a workspace's.
+            rustix::fs::renameat_with(CWD, &from, CWD, &to, rustix::fs::RenameFlags::NOREPLACE)
+                .and_then(|()| sync_directory(open_folder(&base)?))
+                .map_err(|errno| errno::opening(errno, "a spare folder cannot be taken"))
+        });
+        match renamed.await {
             Ok(()) => Some((spare.live, spare.owner)),
             Err(_) => {
                 let _ = std::fs::remove_dir(&spare.folder);

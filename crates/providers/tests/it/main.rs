@@ -11,6 +11,7 @@ mod docker;
 mod fixture;
 mod idle_memory;
 mod local_provider;
+mod power_loss;
 mod processes;
 mod sandbox;
 mod security;

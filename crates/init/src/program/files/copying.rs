@@ -3,10 +3,10 @@
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use rustix::fs::{AtFlags, FileType, Mode, mkdirat, openat, symlinkat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, mkdirat, openat, symlinkat, syncfs, unlinkat};
 use rustix::io::Errno;
 use warren_confined_fs::{
-    CopyError, DIRECTORY_FLAGS, Location, Root, TreeCopy, UnnamedFile, delete_tree, make_directory,
+    CopyError, DIRECTORY_FLAGS, Location, Root, TreeCopy, UnnamedFile, Unsynced, delete_tree, make_directory,
     put_in_place, refuse_other_filesystem, with_unused_name,
 };
 
@@ -23,7 +23,7 @@ pub(super) struct Copy<'a> {
 }
 
 /// The copy is made under a temporary name and renamed into place, so that others see all of it or nothing.
-pub(super) fn copy(root: &Root, copy: &Copy<'_>) -> Result<(), Errno> {
+pub(super) fn copy(root: &Root, copy: &Copy<'_>, unsynced: &mut Unsynced) -> Result<(), Errno> {
     let source = root.location(copy.from)?;
     let stat = source.stat()?.ok_or(Errno::NOENT)?;
     let mut left = copy.max_bytes;
@@ -34,14 +34,14 @@ pub(super) fn copy(root: &Root, copy: &Copy<'_>) -> Result<(), Errno> {
     let mut tree_copy = TreeCopy { owner: None, max_file_bytes: copy.max_file_bytes, admit: &mut admit };
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory if !copy.recursive => Err(Errno::ISDIR),
-        FileType::Directory => copy_directory(root, copy, &source, &mut tree_copy),
-        FileType::Symlink => copy_link(root, copy, &source),
+        FileType::Directory => copy_directory(root, copy, &source, &mut tree_copy, unsynced),
+        FileType::Symlink => copy_link(root, copy, &source, unsynced),
         _ => {
             let staged = UnnamedFile::create(root, copy.to, !copy.overwrite)?;
             tree_copy
                 .copy_contents(source.directory.as_fd(), &source.name, staged.file())
                 .map_err(errno_of)?;
-            staged.commit(root).map(drop)
+            staged.commit(root, unsynced).map(drop)
         }
     }
 }
@@ -51,6 +51,7 @@ fn copy_directory(
     copy: &Copy<'_>,
     source: &Location,
     tree_copy: &mut TreeCopy<'_, Errno>,
+    unsynced: &mut Unsynced,
 ) -> Result<(), Errno> {
     let top = root.directory(b"")?;
     let ((), name) = with_unused_name(|name| mkdirat(&top, name, Mode::from_raw_mode(0o700)))?;
@@ -58,27 +59,37 @@ fn copy_directory(
         .open_directory()
         .and_then(|original| {
             let made = openat(&top, &name, DIRECTORY_FLAGS, Mode::empty())?;
-            tree_copy.copy_tree(original.as_fd(), made.as_fd()).map_err(errno_of)
+            tree_copy.copy_tree(original.as_fd(), made.as_fd()).map_err(errno_of)?;
+            // All of its files at once: one after the other, a tree of thousands would take minutes.
+            syncfs(&made)
         })
-        .and_then(|()| put(root, copy, top.as_fd(), &name));
+        .and_then(|()| put(root, copy, top.as_fd(), &name, unsynced));
     copied.inspect_err(|_| {
         let _ = delete_tree(top.as_fd(), &name);
     })
 }
 
-fn copy_link(root: &Root, copy: &Copy<'_>, source: &Location) -> Result<(), Errno> {
+fn copy_link(root: &Root, copy: &Copy<'_>, source: &Location, unsynced: &mut Unsynced) -> Result<(), Errno> {
     let top = root.directory(b"")?;
     let target = source.link_target()?;
     let ((), name) = with_unused_name(|name| symlinkat(&target, &top, name))?;
-    put(root, copy, top.as_fd(), &name).inspect_err(|_| {
+    put(root, copy, top.as_fd(), &name, unsynced).inspect_err(|_| {
         let _ = unlinkat(&top, &name, AtFlags::empty());
     })
 }
 
 /// Renames the finished copy to where it belongs.
-fn put(root: &Root, copy: &Copy<'_>, top: BorrowedFd<'_>, name: &OsStr) -> Result<(), Errno> {
+fn put(
+    root: &Root,
+    copy: &Copy<'_>,
+    top: BorrowedFd<'_>,
+    name: &OsStr,
+    unsynced: &mut Unsynced,
+) -> Result<(), Errno> {
     let target = root.location_with_parents(copy.to, false, make_directory)?;
-    put_in_place(top, name, &target, copy.overwrite).map_err(refuse_other_filesystem)
+    put_in_place(top, name, &target, copy.overwrite).map_err(refuse_other_filesystem)?;
+    unsynced.add(target.directory);
+    Ok(())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]

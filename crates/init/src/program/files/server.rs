@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair};
 use rustix::process::{Pid, Signal, kill_process};
-use warren_confined_fs::{Root, UnnamedFile};
+use warren_confined_fs::{Root, UnnamedFile, Unsynced};
 use warren_init::{
     Call, CallAnswer, Failure, FailureKind, FileAnswer, FileCall, FrameReader, MAX_PIECE_BYTES, Reply,
     Request, encode,
@@ -19,6 +19,7 @@ use warren_init::{
 
 use super::copying::{self, Copy};
 use super::watching::Watch;
+use super::writing::Appending;
 use super::{listing, reading, trees, writing};
 use crate::program::descriptors;
 use crate::program::owner::Owner;
@@ -27,6 +28,8 @@ use crate::program::owner::Owner;
 const PACKET_BYTES: usize = 160 << 10;
 const MAX_UNSENT: usize = 256;
 const MAX_HANDLES: usize = 128;
+/// Changes that are waited for together.
+const MAX_UNSYNCED: usize = 64;
 
 /// The process, as init sees it.
 #[derive(Debug)]
@@ -145,7 +148,14 @@ fn serve(socket: &OwnedFd, root: Root) -> ! {
     // SAFETY: no handler is installed; the forks for trees are reaped by the kernel.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     if descriptors::close_all_but(&[socket.as_fd(), root.handle()]).is_ok() {
-        Server { root, handles: BTreeMap::new(), last_handle: 0 }.run(socket);
+        let server = Server {
+            root,
+            handles: BTreeMap::new(),
+            last_handle: 0,
+            unsynced: Unsynced::default(),
+            unanswered: Vec::new(),
+        };
+        { server }.run(socket);
     }
     exit()
 }
@@ -161,13 +171,17 @@ struct Server {
     root: Root,
     handles: BTreeMap<u32, Handle>,
     last_handle: u32,
+    /// Directories in which something was changed, and who is told when that is on disk (Q20). As long as there is more to
+    /// do, they wait, so that many changes share one wait for the disk.
+    unsynced: Unsynced,
+    unanswered: Vec<(u32, CallAnswer)>,
 }
 
 #[derive(Debug)]
 enum Handle {
     Reading(File),
     Staged(UnnamedFile),
-    Appending(File),
+    Appending(Appending),
     Watching(Watch),
 }
 
@@ -191,6 +205,12 @@ impl Server {
     fn run(&mut self, socket: &OwnedFd) {
         let mut packet = vec![0; PACKET_BYTES];
         loop {
+            if !self.unanswered.is_empty()
+                && (self.unanswered.len() >= MAX_UNSYNCED || !has_more(socket))
+                && self.settle(socket).is_err()
+            {
+                return;
+            }
             match self.wait(socket) {
                 Ok(true) => {}
                 Ok(false) => continue,
@@ -218,17 +238,40 @@ impl Server {
                 // SAFETY: one thread, as in `start`; the child answers and ends.
                 match unsafe { libc::fork() } {
                     0 => {
-                        let _ = answer(socket, id, self.act(id, call));
+                        // Of what waits here, the parent tells.
+                        (self.unsynced, self.unanswered) = (Unsynced::default(), Vec::new());
+                        let _ = self.serve(socket, id, call).and_then(|()| self.settle(socket));
                         exit()
                     }
                     1.. => continue,
                     _ => {}
                 }
             }
-            if answer(socket, id, self.act(id, call)).is_err() {
+            if self.serve(socket, id, call).is_err() {
                 return;
             }
         }
+    }
+
+    /// Answers at once, unless something was changed that is not on disk yet.
+    fn serve(&mut self, socket: &OwnedFd, id: u32, call: FileCall) -> Result<(), Errno> {
+        let known = self.unsynced.len();
+        match self.act(id, call) {
+            Ok(changed) if self.unsynced.len() > known => {
+                self.unanswered.push((id, changed));
+                Ok(())
+            }
+            acted => answer(socket, id, acted),
+        }
+    }
+
+    /// Waits for the disk, and tells those who wait for that.
+    fn settle(&mut self, socket: &OwnedFd) -> Result<(), Errno> {
+        let synced = std::mem::take(&mut self.unsynced).sync();
+        for (id, changed) in std::mem::take(&mut self.unanswered) {
+            answer(socket, id, synced.map(|()| changed).map_err(NoAnswer::Kernel))?;
+        }
+        Ok(())
     }
 
     /// Until there is a request. Changes that somebody waits for are told meanwhile.
@@ -310,7 +353,7 @@ impl Server {
             FileCall::Add { handle, bytes } => {
                 let file = match self.handles.get(&handle) {
                     Some(Handle::Staged(staged)) => staged.file(),
-                    Some(Handle::Appending(file)) => file,
+                    Some(Handle::Appending(appending)) => &appending.file,
                     _ => return Err(UNKNOWN),
                 };
                 writing::add(file, &bytes)?;
@@ -318,7 +361,11 @@ impl Server {
             }
             FileCall::Commit { handle } => match self.handles.remove(&handle) {
                 Some(Handle::Staged(staged)) => {
-                    let created = staged.commit(root)?;
+                    let created = staged.commit(root, &mut self.unsynced)?;
+                    Ok(CallAnswer::File(FileAnswer::Written { created }))
+                }
+                Some(Handle::Appending(appending)) => {
+                    let created = appending.finish(&mut self.unsynced)?;
                     Ok(CallAnswer::File(FileAnswer::Written { created }))
                 }
                 _ => Err(UNKNOWN),
@@ -331,14 +378,15 @@ impl Server {
                 Ok(trees::make_directory(root, &path).map(|()| CallAnswer::Done)?)
             }
             FileCall::Remove { path, recursive } => {
-                Ok(trees::remove(root, &path, recursive).map(|()| CallAnswer::Done)?)
+                Ok(trees::remove(root, &path, recursive, &mut self.unsynced).map(|()| CallAnswer::Done)?)
             }
             FileCall::Rename { from, to, overwrite } => {
-                Ok(trees::rename(root, &from, &to, overwrite).map(|()| CallAnswer::Done)?)
+                Ok(trees::rename(root, &from, &to, overwrite, &mut self.unsynced)
+                    .map(|()| CallAnswer::Done)?)
             }
             FileCall::Copy { from, to, recursive, overwrite, max_file_bytes, max_bytes } => {
                 let copy = Copy { from: &from, to: &to, recursive, overwrite, max_file_bytes, max_bytes };
-                Ok(copying::copy(root, &copy).map(|()| CallAnswer::Done)?)
+                Ok(copying::copy(root, &copy, &mut self.unsynced).map(|()| CallAnswer::Done)?)
             }
             FileCall::Watch { path } => {
                 let FileAnswer::Entry(entry) = listing::stat(root, &path)? else {
@@ -370,6 +418,13 @@ impl Server {
         self.handles.insert(self.last_handle, handle);
         Ok(self.last_handle)
     }
+}
+
+/// Whether another request is there already.
+fn has_more(socket: &OwnedFd) -> bool {
+    let mut one = [PollFd::new(socket, PollFlags::IN)];
+    let at_once = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut one, Some(&at_once)).is_ok_and(|ready| ready > 0)
 }
 
 /// The paths that a call names.
