@@ -445,16 +445,6 @@ fn write_stream(
     if !kept.is_empty() {
         tx.append_stream(session_id, &kept)?;
     }
-    let answered =
-        before.step.as_ref().filter(|step| step.phase == StepPhase::Asking && has_answer(step.number));
-    if let Some(step) = answered {
-        tx.delete_stream_deltas(session_id, step.number)?;
-    }
-    for step in &outputs.closed {
-        if !step.calls.is_empty() {
-            tx.delete_stream_deltas(session_id, step.number)?;
-        }
-    }
     Ok(())
 }
 

@@ -24,6 +24,8 @@ pub struct Config {
     /// How long long results of tools are kept after their session was last used; absent: for ever. Those of a workspace
     /// that is removed end with it.
     pub keep_results: Option<Duration>,
+    /// How often pieces of answers are removed whose step holds the whole by now.
+    pub clear_every: Duration,
     /// How often what is old is removed.
     pub prune_every: Duration,
 }
@@ -40,6 +42,7 @@ impl Default for Config {
             pack_bytes: 4 << 10,
             keep_stream: Some(Duration::from_secs(30 * 24 * 3_600)),
             keep_results: Some(Duration::from_secs(90 * 24 * 3_600)),
+            clear_every: Duration::from_secs(2),
             prune_every: Duration::from_secs(600),
         }
     }

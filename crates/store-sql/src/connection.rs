@@ -33,9 +33,6 @@ pub(crate) trait SqlConnection {
     /// The same for a row that is then written, so that nobody else writes it or holds it meanwhile.
     fn row_hold(&self) -> &'static str;
 
-    /// As `row_hold`, passing over rows that somebody else holds.
-    fn row_hold_free(&self) -> &'static str;
-
     /// How a table's column `words` is searched: each of these words begins one of the row's. They are letters and digits
     /// only.
     fn words_condition(&self, table: &str, words: &[String]) -> WordsCondition;

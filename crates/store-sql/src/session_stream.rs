@@ -2,7 +2,7 @@
 
 use warren_model::session::StreamEntry;
 use warren_model::{SessionId, Timestamp};
-use warren_store::{Error, SessionStreamReads, SessionStreamWrites};
+use warren_store::{Error, PieceSpan, SessionStreamReads, SessionStreamWrites};
 
 use crate::many::InsertMany;
 use crate::row::{Columns, read_count};
@@ -18,11 +18,27 @@ const APPEND: InsertMany = InsertMany {
     columns: &["session_id", "sequence", "at", "step", "is_delta", "item"],
     tail: "ON CONFLICT DO NOTHING",
 };
-/// Pieces of a step stand behind whatever an earlier step told. They have no index of their own, which would cost a page on
-/// disk for each of them.
-const DELETE_DELTAS: &str = "DELETE FROM session_stream WHERE session_id = $1 AND sequence > coalesce((\
-     SELECT sequence FROM session_stream WHERE session_id = $1 AND step < $2 ORDER BY sequence DESC LIMIT 1), 0) \
-     AND step = $2 AND is_delta";
+macro_rules! of_an_open_step {
+    ($piece:literal) => {
+        concat!(
+            "EXISTS (SELECT 1 FROM sessions WHERE sessions.id = ",
+            $piece,
+            ".session_id AND sessions.open_step = ",
+            $piece,
+            ".step)"
+        )
+    };
+}
+const NEXT_PIECES: &str = concat!(
+    "SELECT max(at), CAST(max(CASE WHEN ",
+    of_an_open_step!("page"),
+    " THEN 0 ELSE 1 END) AS bigint) FROM (SELECT at, session_id, step FROM session_stream \
+     WHERE is_delta AND at > $1 ORDER BY at LIMIT $2) AS page"
+);
+const DELETE_FINISHED: &str = concat!(
+    "DELETE FROM session_stream WHERE is_delta AND at > $1 AND at <= $2 AND NOT ",
+    of_an_open_step!("session_stream")
+);
 const LATEST: &str =
     "SELECT sequence FROM session_stream WHERE session_id = $1 ORDER BY sequence DESC LIMIT 1";
 const PRUNE: &str = "DELETE FROM session_stream WHERE (session_id, sequence) IN (\
@@ -42,6 +58,13 @@ impl SessionStreamReads for Transaction<'_> {
     ) -> Result<Vec<StreamEntry>, Error> {
         let values = [session_id.into(), Value::count(sequence)?, Value::count(limit.into())?];
         self.rows("session_stream", AFTER, &values, read_entry)
+    }
+
+    fn next_pieces(&mut self, after: Timestamp, limit: u32) -> Result<Option<PieceSpan>, Error> {
+        let read = |row: &mut Columns<'_>| Ok((row.optional_time()?, row.optional_count()?));
+        let values = [after.into(), Value::count(limit.into())?];
+        let (until, finished) = self.first("session_stream", NEXT_PIECES, &values, read)?.unwrap_or_default();
+        Ok(until.map(|until| PieceSpan { until, has_finished: finished.is_some_and(|some| some > 0) }))
     }
 
     fn stream_back_from(
@@ -71,8 +94,8 @@ impl SessionStreamWrites for Transaction<'_> {
         if APPEND.run(self, &values)? < entries.len() as u64 { Err(Error::AlreadyExists) } else { Ok(()) }
     }
 
-    fn delete_stream_deltas(&mut self, session_id: SessionId, step: u32) -> Result<u64, Error> {
-        self.execute(DELETE_DELTAS, &[session_id.into(), Value::Int(Some(step.into()))])
+    fn delete_finished_pieces(&mut self, after: Timestamp, until: Timestamp) -> Result<u64, Error> {
+        self.execute(DELETE_FINISHED, &[after.into(), until.into()])
     }
 
     fn prune_stream(&mut self, before: Timestamp, limit: u32) -> Result<u64, Error> {
@@ -98,9 +121,10 @@ mod tests {
         assert!(plan.contains("(session_id=? AND sequence<?)") && !plan.contains("TEMP B-TREE"), "{plan}");
         let plan = plan_of(LATEST);
         assert!(plan.contains("(session_id=?)") && !plan.contains("TEMP B-TREE"), "{plan}");
-        let plan = plan_of(DELETE_DELTAS);
-        assert!(plan.contains("(session_id=? AND sequence>?)"), "{plan}");
-        assert!(!plan.contains("TEMP B-TREE") && !plan.contains("SCAN session_stream\n"), "{plan}");
+        let plan = plan_of(NEXT_PIECES);
+        assert!(plan.contains("session_stream_pieces (at>?)") && !plan.contains("TEMP B-TREE"), "{plan}");
+        let plan = plan_of(DELETE_FINISHED);
+        assert!(plan.contains("session_stream_pieces (at>? AND at<?)"), "{plan}");
         let plan = plan_of(PRUNE);
         assert!(
             plan.contains("session_stream_by_age (at<?)") && !plan.contains("SCAN session_stream\n"),

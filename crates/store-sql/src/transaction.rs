@@ -182,10 +182,6 @@ impl<'s> Transaction<'s> {
         self.connection.row_hold()
     }
 
-    pub(crate) fn row_hold_free(&self) -> &'static str {
-        self.connection.row_hold_free()
-    }
-
     pub(crate) fn words_condition(&self, table: &str, words: &[String]) -> WordsCondition {
         self.connection.words_condition(table, words)
     }

@@ -73,6 +73,7 @@ pub use secrets::{Reach, SecretKey, SecretQuery};
 pub use session_keys::{KeyScope, SessionKey};
 pub use session_messages::SessionMessageQuery;
 pub use session_results::{MAX_RESULT_BYTES, ResultPart};
+pub use session_stream::PieceSpan;
 pub use sessions::SessionQuery;
 pub use tasks::{TaskMark, TaskQuery};
 pub use tokens::TokenQuery;

@@ -1,8 +1,13 @@
 //! Rows that nobody needs any more: old entries of streams, long results of old sessions, and keys that count no more (A60,
-//! A20).
+//! A20); and pieces of answers whose step holds the whole (A62). Those are removed in the order in which they were written,
+//! where they lie side by side on the disk: at the end of each answer they would be all over it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use tokio::time::{Instant, sleep, sleep_until};
+use warren_model::Timestamp;
 use warren_service::{Context, Error};
 use warren_store::WriteTx;
 
@@ -21,25 +26,65 @@ const MOST_BATCHES: u32 = 200;
 pub(super) struct Pruning {
     context: Context,
     config: Config,
+    /// Set by whoever shows pieces.
+    has_pieces: Arc<AtomicBool>,
 }
 
 impl Pruning {
-    pub(super) fn new(context: Context, config: Config) -> Self {
-        Self { context, config }
+    pub(super) fn new(context: Context, config: Config, has_pieces: Arc<AtomicBool>) -> Self {
+        Self { context, config, has_pieces }
     }
 
     pub(super) async fn run(&self) {
+        let mut prune_at = Instant::now() + self.config.prune_every;
         loop {
-            tokio::select! {
-                () = tokio::time::sleep(self.config.prune_every) => {}
+            let is_time_to_prune = tokio::select! {
+                () = sleep_until(prune_at) => true,
+                () = sleep(self.config.clear_every) => false,
                 () = self.context.stopping().cancelled() => return,
-            }
-            match self.prune_once().await {
+            };
+            let removed = if is_time_to_prune {
+                prune_at = Instant::now() + self.config.prune_every;
+                self.prune_once().await
+            } else {
+                self.clear_pieces().await
+            };
+            match removed {
                 Ok(0) => {}
-                Ok(rows) => tracing::info!(rows, "old rows of sessions were removed"),
+                Ok(rows) if is_time_to_prune => tracing::info!(rows, "old rows of sessions were removed"),
+                Ok(rows) => tracing::debug!(rows, "pieces of answers were removed"),
                 Err(error) => tracing::warn!(%error, "old rows of sessions could not be removed"),
             }
         }
+    }
+
+    /// Removes pieces whose step holds them. Where nobody has shown any, nobody looks.
+    async fn clear_pieces(&self) -> Result<u64, Error> {
+        if !self.has_pieces.swap(false, Ordering::Relaxed) {
+            return Ok(0);
+        }
+        let store = self.context.store();
+        let (mut rows, mut left, mut after) = (0, false, Timestamp::from_micros(0));
+        while let Some(span) = store.read(move |tx| tx.next_pieces(after, BATCH).map_err(Error::from)).await?
+        {
+            if self.context.is_stopping() {
+                break;
+            }
+            let until = span.until;
+            let removed = if span.has_finished {
+                store.write(move |tx| tx.delete_finished_pieces(after, until).map_err(Error::from)).await?
+            } else {
+                0
+            };
+            rows += removed;
+            left |= removed < u64::from(BATCH);
+            after = until;
+        }
+        // Those of steps that are open yet go with a later look.
+        if left {
+            self.has_pieces.store(true, Ordering::Relaxed);
+        }
+        Ok(rows)
     }
 
     /// Removes what is old. Returns how many rows that were.

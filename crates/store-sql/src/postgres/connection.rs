@@ -116,10 +116,6 @@ impl SqlConnection for PostgresConnection {
     fn row_hold(&self) -> &'static str {
         " FOR NO KEY UPDATE"
     }
-
-    fn row_hold_free(&self) -> &'static str {
-        " FOR NO KEY UPDATE SKIP LOCKED"
-    }
 }
 
 /// One array per column.

@@ -108,10 +108,6 @@ impl SqlConnection for SqliteConnection<'_> {
     fn row_hold(&self) -> &'static str {
         ""
     }
-
-    fn row_hold_free(&self) -> &'static str {
-        ""
-    }
 }
 
 fn bind(statement: &mut CachedStatement<'_>, at: usize, value: &Value<'_>) -> rusqlite::Result<()> {

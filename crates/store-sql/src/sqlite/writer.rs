@@ -239,12 +239,15 @@ impl Writer {
             return answer(first.reply, Err(translate(error)));
         }
         let started = Instant::now();
+        // The clock is looked at once for each of them.
+        let mut last = started;
         let mut group = Group::default();
         let mut next = Some(first);
         while let Some(mut job) = next {
-            let begun = Instant::now();
             let step = self.run_plain(&mut job.work);
-            self.queues.note_time(job.is_short, begun.elapsed());
+            let now = Instant::now();
+            self.queues.note_time(job.is_short, now.duration_since(last));
+            last = now;
             if step.found_no_space() && self.reserve.release() {
                 group.served.push((job, Ok(())));
                 return self.run_again(group);
@@ -265,7 +268,7 @@ impl Writer {
                     return group.fail_with(&error);
                 }
             }
-            next = if started.elapsed() < MAX_GROUP_TIME {
+            next = if now.duration_since(started) < MAX_GROUP_TIME {
                 self.next_of_group(group.served.len())
             } else {
                 None

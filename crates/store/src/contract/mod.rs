@@ -246,7 +246,7 @@ macro_rules! contract_tests {
             }
             session_stream {
                 a_stream_is_read_on_from_any_sequence
-                the_pieces_of_a_step_go_and_nothing_else
+                the_pieces_of_closed_steps_go_and_nothing_else
                 old_entries_are_cleared_and_open_pieces_stay
             }
             session_results {

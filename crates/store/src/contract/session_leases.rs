@@ -1,6 +1,5 @@
 //! What holds for who works on a session: one at a time, under an epoch that only grows.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use warren_model::session::{Phase, Session, StopReason, StreamEntry, StreamItem};
@@ -146,8 +145,8 @@ pub async fn pieces_are_numbered_by_the_owner_of_an_open_step(store: Arc<dyn Sto
     let ended = store.write::<_, Error, _>({
         let (before, resting) = (before.clone(), resting.clone());
         move |tx| {
-            tx.delete_stream_deltas(of, 3)?;
-            tx.update_session(&before, &resting).map(drop)
+            tx.update_session(&before, &resting)?;
+            tx.delete_finished_pieces(NOW.plus_ms(-1), NOW).map(drop)
         }
     });
     assert_eq!(ended.await, Ok(()));

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use warren_model::SessionId;
-use warren_model::session::{StreamEntry, StreamItem};
+use warren_model::session::{Session, StreamEntry, StreamItem};
 
 use super::samples::NOW;
-use super::session_samples::new_session;
-use crate::{Error, Store};
+use super::session_samples::{change, new_session};
+use crate::{Error, PieceSpan, Store};
 
 fn entry(sequence: u64, item: StreamItem) -> StreamEntry {
     StreamEntry { sequence, at: NOW.plus_ms(i64::try_from(sequence).expect("it is small")), item }
@@ -48,8 +48,11 @@ pub async fn a_stream_is_read_on_from_any_sequence(store: Arc<dyn Store>) {
 }
 
 // A62
-pub async fn the_pieces_of_a_step_go_and_nothing_else(store: Arc<dyn Store>) {
-    let (of, other) = (new_session(&*store).await.id, new_session(&*store).await.id);
+pub async fn the_pieces_of_closed_steps_go_and_nothing_else(store: Arc<dyn Store>) {
+    let (of, other) = (new_session(&*store).await, new_session(&*store).await);
+    let open = Session { open_step: Some(2), ..of.clone() };
+    assert!(change(&*store, &of, &open).await.is_ok());
+    let (of, other) = (of.id, other.id);
     let output = StreamItem::CallOutput { step: 1, call_id: "c".into(), text: "x".into() };
     let entries = vec![
         entry(1, StreamItem::StepStarted { step: 1, attempt: 1, model: "scripted/hello".into() }),
@@ -61,12 +64,24 @@ pub async fn the_pieces_of_a_step_go_and_nothing_else(store: Arc<dyn Store>) {
     for session in [of, other] {
         assert_eq!(append(&*store, session, entries.clone()).await, Ok(()));
     }
-    let deleted = store.write::<_, Error, _>(move |tx| tx.delete_stream_deltas(of, 1)).await;
-    assert_eq!(deleted, Ok(2));
-    assert_eq!(sequences(&after(&*store, of, 0, 9).await), [1, 4, 5]);
-    assert_eq!(sequences(&after(&*store, other, 0, 9).await), [1, 2, 3, 4, 5]);
+    let next = |after: i64, limit: u32| {
+        store.read::<_, Error, _>(move |tx| tx.next_pieces(NOW.plus_ms(after), limit))
+    };
+    let span =
+        |until: i64, has_finished: bool| Ok(Some(PieceSpan { until: NOW.plus_ms(until), has_finished }));
+    assert_eq!((next(0, 2).await, next(0, 9).await), (span(2, true), span(5, true)));
+    assert_eq!(next(5, 9).await, Ok(None));
+    let delete = |after: i64, until: i64| {
+        let (after, until) = (NOW.plus_ms(after), NOW.plus_ms(until));
+        store.write::<_, Error, _>(move |tx| tx.delete_finished_pieces(after, until))
+    };
+    assert_eq!(delete(0, 2).await, Ok(2), "of both sessions, and no later ones");
+    assert_eq!(delete(0, 9).await, Ok(3));
+    assert_eq!(sequences(&after(&*store, of, 0, 9).await), [1, 4, 5], "one is of the open step");
+    assert_eq!(sequences(&after(&*store, other, 0, 9).await), [1, 4]);
+    assert_eq!(next(0, 9).await, span(5, false));
     let back = async |sequence: u64, limit: u32| {
-        let read = store.read::<_, Error, _>(move |tx| tx.stream_back_from(other, sequence, limit));
+        let read = store.read::<_, Error, _>(move |tx| tx.stream_back_from(of, sequence, limit));
         sequences(&read.await.expect("a stream is read"))
     };
     assert_eq!(back(9, 9).await, [4, 1], "the latest first, without pieces");

@@ -35,6 +35,7 @@ scenarios! {
     running::a_last_answer_that_does_not_fit_is_asked_for_again_and_then_fails,
     running::output_of_a_running_command_is_shown_and_one_that_hangs_is_killed,
     running::what_is_old_is_removed_from_streams,
+    running::pieces_of_an_answer_go_and_are_read_as_they_were,
     running::a_long_result_is_kept_and_read_on,
     running::parallel_changes_of_the_state_all_count,
     running::a_spent_limit_waits_for_a_person,

@@ -443,3 +443,29 @@ pub(super) async fn what_is_old_is_removed_from_streams(engine: Engine) {
     assert_eq!((after.latest_sequence, bed.steps(&name).await.len()), (session.latest_sequence, 1));
     assert_eq!(bed.last_text(&name).await, "ok", "the session itself stays");
 }
+
+// A62: a step that has its answer holds the pieces; their rows go, and whoever reads the stream sees no difference
+pub(super) async fn pieces_of_an_answer_go_and_are_read_as_they_were(engine: Engine) {
+    use std::time::Duration;
+    let script = "otherwise: { text: one two three four five six seven, chunk_characters: 8, delay_ms: 60 }";
+    let bed = AgentBed::start(engine, script).await;
+    bed.agent(json!({})).await;
+    let (name, session) = bed.run("go").await;
+    let seen = bed.entries(&name, 0).await;
+    assert!(seen.iter().filter(|entry| entry.item.is_delta()).count() > 1, "{seen:?}");
+    let store = std::sync::Arc::clone(&bed.bed.store);
+    let impatient = warren_agent::Config { clear_every: Duration::from_millis(20), ..crate::bed::config() };
+    let other = bed.second_host(impatient).await;
+    let id = session.id;
+    eventually("no piece is left in the database", async || {
+        let rows = store.read(move |tx| tx.stream_after(id, 0, 1_000)).await;
+        let rows: Vec<_> = rows.map_err(|error: warren_store::Error| error).unwrap();
+        !rows.iter().any(|entry| entry.item.is_delta())
+    })
+    .await;
+    other.stop().await;
+    let items = |entries: &[warren_model::session::StreamEntry]| {
+        entries.iter().map(|entry| (entry.sequence, entry.item.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(items(&bed.entries(&name, 0).await), items(&seen));
+}
