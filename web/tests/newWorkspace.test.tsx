@@ -37,7 +37,7 @@ describe("a new workspace", () => {
   });
 
   it("is asked for with what was said, and with nothing else", () => {
-    const form = { ...emptyForm, name: " den ", kind: "sandbox" };
+    const form = { ...emptyForm, name: "den", kind: "sandbox" };
     expect(requestOf(form)).toEqual({ name: "den", provider: { kind: "sandbox" } });
     expect(requestOf({ ...form, worker: "agent", agent: "scribe", memory_mb: "256", cpus: "0.5" })).toEqual({
       name: "den",

@@ -142,7 +142,7 @@ it("the overview tells who works on what, and who waits first", () => {
   expect(rows[0]?.spent).toBe("1.50");
 });
 
-// S10
+// S20
 describe("the page about the API", () => {
   const document: Document = {
     paths: {

@@ -1,4 +1,4 @@
-// The API for people (S10): what there is, what goes in and comes out, and a call to paste. Made from the server's own description.
+// The API for people (S20): what there is, what goes in and comes out, and a call to paste. Made from the server's own description.
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { request } from "../api/client";

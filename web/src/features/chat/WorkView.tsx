@@ -20,6 +20,7 @@ export function WorkView({ workspace, id }: { workspace: Workspace; id: string }
   if (query.isPending) return <Loading what="the work" />;
   if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
   const work = workOf(query.data, [], workspace.status);
+  const sender = speak(query.data.author);
   return (
     <section className="conversation" aria-label={titleOf(query.data)}>
       <header className="conversation-head">
@@ -47,9 +48,8 @@ export function WorkView({ workspace, id }: { workspace: Workspace; id: string }
         {cancel.isError && <ProblemPanel error={cancel.error} what="The work was not stopped." />}
       </div>
       <p className="hint conversation-note">
-        This came from {speak(query.data.author).kind === "schedule" ? "the schedule" : "the"}{" "}
-        {speak(query.data.author).kind === "schedule" ? "" : speak(query.data.author).kind}{" "}
-        <bdi>{speak(query.data.author).name}</bdi>. To say something yourself, begin a conversation.
+        This came from {sender.kind === "agent" ? "the agent of" : `the ${sender.kind}`}{" "}
+        <bdi>{sender.name}</bdi>. To say something yourself, begin a conversation.
       </p>
     </section>
   );

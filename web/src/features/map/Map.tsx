@@ -142,9 +142,12 @@ export default function WorkspaceMap({ workspaces }: { workspaces: readonly Work
 }
 
 /** From afar there is room for less: first for the name alone, in large letters, then for those of teams. */
-type Distance = "near" | "middle" | "far";
-const distanceOf = ({ transform: [, , zoom] }: ReactFlowState): Distance =>
-  zoom >= 0.6 ? "near" : zoom >= 0.22 ? "middle" : "far";
+type Distance = "near" | "middle" | "far" | "farthest";
+const distanceOf = ({ transform: [, , zoom] }: ReactFlowState): Distance => {
+  if (zoom >= 0.6) return "near";
+  if (zoom >= 0.3) return "middle";
+  return zoom >= 0.13 ? "far" : "farthest";
+};
 
 function WorkspaceCard({ data: { workspace, below, isDim } }: NodeProps<WorkspaceNode>) {
   const distance = useStore(distanceOf);
@@ -166,7 +169,7 @@ function WorkspaceCard({ data: { workspace, below, isDim } }: NodeProps<Workspac
         {distance === "near" ? (
           <CardText workspace={workspace} below={below} />
         ) : (
-          (distance === "middle" || below > 0) && <span className="map-node-name">{workspace.name}</span>
+          (distance !== "farthest" || below > 0) && <span className="map-node-name">{workspace.name}</span>
         )}
       </Link>
       <Handle type="source" position={Position.Bottom} isConnectable={false} />

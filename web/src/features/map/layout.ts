@@ -45,13 +45,19 @@ export function layout(rows: readonly Workspace[]): Map<string, Spot> {
     children.delete(id);
     return stand(id, beneath(below.map(block)));
   };
-  const roots = (children.get("") ?? []).map((id) => ({ id }));
+  const roots = children.get("") ?? [];
   children.delete("");
-  const blocks = roots.map(({ id }) => block(id));
-  // Teams first, so that those who stand alone fill one rectangle and not the holes between teams.
-  const teams = blocks.filter(({ isLeaf }) => !isLeaf);
-  const alone = blocks.filter(({ isLeaf }) => isLeaf);
-  return shelves([...teams, ...alone]).places;
+  const blocks = roots.map(block);
+  // Teams first, and below them those who stand alone.
+  const teams = shelves(blocks.filter(({ isLeaf }) => !isLeaf));
+  const widest = Math.max(teams.width, 4 * (NODE_WIDTH + GAP_X));
+  const alone = shelves(
+    blocks.filter(({ isLeaf }) => isLeaf),
+    teams.height > 0 ? widest : undefined,
+  );
+  const down = teams.height > 0 ? teams.height + GAP_Y : 0;
+  for (const [id, spot] of alone.places) teams.places.set(id, { ...spot, y: spot.y + down });
+  return teams.places;
 }
 
 /** A node centred above the block of its children. */
@@ -101,9 +107,10 @@ function columns(leaves: readonly Block[]): Block {
 }
 
 /** Blocks side by side, in rows about as wide as a screen is to its height. No line leads from one to another. */
-function shelves(blocks: readonly Block[]): Block {
+function shelves(blocks: readonly Block[], asWideAs?: number): Block {
   const area = blocks.reduce((sum, one) => sum + (one.width + GAP_X) * (one.height + GAP_Y), 0);
-  const widest = Math.max(4 * (NODE_WIDTH + GAP_X), Math.sqrt(area) * 1.5, ...blocks.map((one) => one.width));
+  const broad = blocks.reduce((most, one) => Math.max(most, one.width), Math.sqrt(area) * 1.5);
+  const widest = asWideAs ?? Math.max(4 * (NODE_WIDTH + GAP_X), broad);
   const places = new Map<string, Spot>();
   let x = 0;
   let y = 0;

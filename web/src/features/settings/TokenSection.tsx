@@ -34,7 +34,7 @@ export function TokenSection() {
         With a token a program or the command line comes in as you: <code>WARREN_TOKEN</code>. It never may
         more than you.
       </p>
-      {mayRead ? <TokenList /> : <NotAllowed what="tokens of one’s own" />}
+      {mayRead ? <TokenList /> : <NotAllowed what="having tokens" />}
       {isMaking && <TokenDialog onClose={() => setIsMaking(false)} />}
     </section>
   );

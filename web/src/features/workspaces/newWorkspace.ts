@@ -88,7 +88,7 @@ export function missing(form: NewWorkspaceForm): string | undefined {
 
 /** Only what was said: everything else has the server's defaults, or the template's. */
 export function requestOf(form: NewWorkspaceForm): CreateWorkspace {
-  const body: CreateWorkspace = { name: form.name.trim() };
+  const body: CreateWorkspace = { name: form.name };
   if (form.parent) body.parent_id = form.parent;
   if (form.role.trim()) body.role = form.role.trim();
   if (form.template) {
