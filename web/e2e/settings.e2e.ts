@@ -137,6 +137,29 @@ it("a schedule is made on the page, and what it was answered is read in the chat
   await shot(page, "52-schedule-answer");
 });
 
+// F10
+it("a program that runs elsewhere gets its join token from the page, and its name, role and agent can be changed", async () => {
+  const away = await warren.api<Workspace>("POST", "/workspaces", {
+    name: "away",
+    runtime: "external",
+    provider: { kind: "memory" },
+  });
+  const { page } = await operator(browser, warren, `/workspaces/${away.id}/chat`);
+  await page.getByRole("button", { name: "Make a join token" }).click();
+  await page
+    .getByText(/wrn_join_\w+/)
+    .first()
+    .waitFor();
+  await page.goto(`${warren.url}/workspaces/${den.id}/files`);
+  await page.getByRole("button", { name: "Edit" }).click();
+  await dialog(page).getByLabel("What it is there for").fill("keeps notes");
+  await dialog(page).getByLabel("Agent").selectOption("parrot");
+  await dialog(page).getByRole("button", { name: "Save" }).click();
+  await page.getByText("keeps notes").waitFor();
+  const now = await warren.api<{ role: string; agent: { name: string } }>("GET", `/workspaces/${den.id}`);
+  expect([now.role, now.agent.name]).toEqual(["keeps notes", "parrot"]);
+});
+
 // F30
 it("a viewer reads the chat and writes nothing", async () => {
   const conversations = `/workspaces/${echo.id}/conversations`;

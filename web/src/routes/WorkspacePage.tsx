@@ -11,6 +11,7 @@ import { SchedulesTab } from "../features/schedules/SchedulesTab";
 import { TerminalTab } from "../features/terminal/TerminalTab";
 import { HealthTab } from "../features/workspaces/HealthTab";
 import { homeTab } from "../features/workspaces/home";
+import { JoinPanel } from "../features/workspaces/JoinPanel";
 import { useWorkspace } from "../features/workspaces/queries";
 import { WorkspaceHeader } from "../features/workspaces/WorkspaceHeader";
 import {
@@ -69,6 +70,7 @@ export function WorkspacePage({ place }: { place: WorkspacePlace }) {
           </Link>
         ))}
       </nav>
+      {(tab === "chat" || tab === "health") && <JoinPanel workspace={query.data} />}
       {tab && <TabContent workspace={query.data} place={place} tab={tab} />}
     </div>
   );
