@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect } from "react";
+import { lazy, Suspense, useEffect, useRef } from "react";
 import { Problem } from "../api/problem";
 import type { Workspace } from "../api/types";
 import { Icon, type IconName } from "../components/Icon";
@@ -46,6 +46,16 @@ export function WorkspacePage({ place }: { place: WorkspacePlace }) {
     // Decided once: an agent that comes or goes must not take away what somebody looks at.
     if (!place.tab && home) navigate({ ...place, tab: home }, { replace: true });
   }, [place, home, navigate]);
+  const tabs = useRef<HTMLElement>(null);
+  const isThere = query.data !== undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: where they do not all fit, the one that is open is in sight
+  useEffect(() => {
+    const current = tabs.current?.querySelector<HTMLElement>("[aria-current]");
+    if (tabs.current && current) {
+      const { offsetLeft, offsetWidth } = current;
+      tabs.current.scrollLeft = offsetLeft - (tabs.current.clientWidth - offsetWidth) / 2;
+    }
+  }, [tab, isThere]);
   if (query.isPending) return <Loading what="the workspace" />;
   const isGone = query.error instanceof Problem && query.error.status === 404;
   if (!query.data || isGone) {
@@ -63,7 +73,7 @@ export function WorkspacePage({ place }: { place: WorkspacePlace }) {
       <StaleNote query={query} />
       <WorkspaceHeader workspace={query.data} />
       {/* Each tab is a place of its own with its own address, so these are links, not a tab widget. */}
-      <nav className="tabs" aria-label="Workspace">
+      <nav ref={tabs} className="tabs" aria-label="Workspace">
         {WORKSPACE_TABS.map((one) => (
           <Link key={one} to={workspacePlace(id, one)} className="tab" isCurrent={one === tab}>
             <Icon name={TABS[one].icon} /> {TABS[one].word}

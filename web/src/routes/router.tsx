@@ -56,7 +56,9 @@ export function placeOf(pathname: string, search: string): Place {
   if (parts.length === 1 && parts[0] === "people") return { page: "people" };
   if (parts.length === 1 && parts[0] === "audit") return { page: "audit" };
   if (parts.length === 1 && parts[0] === "settings") return { page: "settings" };
-  if (parts.length === 2 && parts[0] === "docs" && parts[1] === "api") return { page: "api" };
+  if (parts[0] === "docs" && (parts.length === 1 || (parts.length === 2 && parts[1] === "api"))) {
+    return { page: "api" };
+  }
   const [first, id, tab] = parts;
   if (first === "workspaces" && id && parts.length <= 3 && (tab === undefined || isTab(tab))) {
     const query = new URLSearchParams(search);
