@@ -82,6 +82,8 @@ describe.each(["light", "dark"] as const)("in %s colours", (colorScheme) => {
       "/approvals",
       "/events",
       "/people",
+      "/settings",
+      "/audit",
       talk,
       `${base}/chat`,
       schedules,

@@ -132,8 +132,13 @@ describe("a conversation", () => {
     await page.getByText("Cancelled", { exact: true }).waitFor();
     await send(page, "fly");
     await agent.fail(await agent.claim(), "I have no wings.");
-    await page.getByText("Failed: I have no wings.").waitFor();
+    await page.getByText("Failed", { exact: true }).waitFor();
     await page.getByRole("log").getByText("I have no wings.", { exact: true }).waitFor();
+    // What came to nothing can be said once more, and is another message.
+    await page.locator(".message", { hasText: "fly" }).getByRole("button", { name: "Send again" }).click();
+    await agent.answer(await agent.claim(), "Up I go.");
+    await page.getByText("Up I go.").waitFor();
+    expect(await page.getByRole("log").getByText("fly", { exact: true }).count()).toBe(2);
   });
 
   it("takes an answer to what the agent asked", async () => {

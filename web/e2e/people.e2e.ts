@@ -66,13 +66,23 @@ describe("what the page offers", () => {
     await page.getByRole("link", { name: "People" }).click();
     await page.getByText("Some viewer").waitFor();
     expect(await page.getByRole("button", { name: "Invite" }).count()).toBe(0);
-    expect(await page.locator(".person button").count()).toBe(0);
+    // Their own name is theirs to change.
+    expect(await page.locator(".person button").count()).toBe(1);
+    await page.getByRole("button", { name: "Change Some member" }).click();
+    expect(await page.getByRole("dialog").getByLabel("Short name").count()).toBe(0);
+    await page.getByLabel("Name to be shown").fill("Some other member");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator(".person", { hasText: "Some other member" }).waitFor();
+    await page.getByRole("button", { name: "Change Some other member" }).click();
+    await page.getByLabel("Name to be shown").fill("Some member");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.locator(".person", { hasText: "Some member" }).first().waitFor();
   });
 
   it("to an operator is to run the org: roles, taking out, links; and orgs only to admins", async () => {
     await warren.api("POST", "/users", { name: "guest", display_name: "Guest Person", role: "viewer" });
     const { page } = await person("operator", "/people");
-    await page.getByRole("button", { name: "Change the role of Guest Person" }).click();
+    await page.getByRole("button", { name: "Change Guest Person" }).click();
     await page.getByRole("radio", { name: /^Member/ }).check();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Guest Person is member now").waitFor();

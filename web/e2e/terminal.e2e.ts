@@ -121,7 +121,7 @@ describe("a terminal", () => {
     expect(shown).toContain("link<img src=http://127.0.0.1:9/y>");
     expect(await page.title()).toBe(title);
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("mine");
-    expect(await page.locator(".terminal a, .terminal img").count()).toBe(0);
+    expect(await page.locator(".terminal-frame a, .terminal-frame img").count()).toBe(0);
     await page
       .locator(".xterm-rows")
       .getByText("link<img")

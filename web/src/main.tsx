@@ -14,6 +14,7 @@ import "./styles/markdown.css";
 import "./styles/sessions.css";
 import "./styles/timeline.css";
 import "./styles/people.css";
+import "./styles/settings.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { createApi } from "./api/client";

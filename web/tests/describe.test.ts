@@ -18,11 +18,11 @@ function told(kind: string, data: Record<string, unknown> = {}) {
 suite("an event as a sentence", () => {
   it("tells of work and its end, of questions and of schedules", () => {
     expect(told("exchange.task.changed", { to: "input_required" })).toEqual({
-      text: "has work that is input required",
+      text: "asks back before it goes on",
       tone: "warn",
     });
     expect(told("exchange.task.changed", { to: "failed", reason: "lease_lost" })).toEqual({
-      text: "has work that is failed: lease lost",
+      text: "could not do its work: lease lost",
       tone: "bad",
     });
     expect(told("exchange.approval.requested", { action: "deploy" }).text).toBe(

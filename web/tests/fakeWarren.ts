@@ -34,6 +34,9 @@ export class FakeWarren {
   /** Names that are taken. */
   taken = new Set<string>();
   readonly bodies: unknown[] = [];
+  templates: unknown[] = [];
+  agents: unknown[] = [];
+  readonly created: CreateWorkspace[] = [];
   /** By whom people sign in besides by links. */
   provider: { name: string; path: string } | null = null;
   /** Nobody answers. */
@@ -126,6 +129,10 @@ export class FakeWarren {
     if (path === "/sign-in") return this.signIn(call);
     if (path === "/sign-in/ways") return json({ link: true, provider: this.provider });
     if (path.startsWith("/sign-in/invitation")) return this.invitation(call, path);
+    if (path === "/sign-in/provider" && call.method === "POST") {
+      this.bodies.push(await call.json());
+      return json({ url: "#at-the-provider" });
+    }
     if (!this.isSignedIn) return problem(unauthenticated);
     if (path === "/sign-in/org") return this.switchOrg(call);
     if (path === "/users") return json({ items: this.users, next_cursor: null });
@@ -134,6 +141,9 @@ export class FakeWarren {
     if (path.startsWith("/invitations")) return this.invite(call, path);
     if (path === "/info") return json(serverInfo);
     if (path === "/events") return this.events(call, url);
+    if (path === "/templates") return json({ items: this.templates, next_cursor: null });
+    if (path === "/agents") return json({ items: this.agents, next_cursor: null });
+    if (path === "/sessions") return json({ items: [], next_cursor: null });
     if (path === "/approvals") return json({ items: [], next_cursor: null });
     if (path === "/workspaces") return this.collection(call);
     const [, id, rest = ""] = /^\/workspaces\/([^/]+)\/?(.*)$/.exec(path) ?? [];
@@ -253,6 +263,7 @@ export class FakeWarren {
     if (call.method === "GET") return json({ items: this.workspaces, next_cursor: null });
     const body = (await call.json()) as CreateWorkspace;
     if (body.name.includes("\u0007")) return problem(invalidName);
+    this.created.push(body);
     const { name, parent_id } = body;
     // The page always names one; templates are not played here.
     const provider = body.provider ?? { kind: "memory" as const };
@@ -410,6 +421,12 @@ const serverInfo = {
   providers: [
     { kind: "local", capabilities: ["fs", "shell"], note: "Runs as your user. For trusted input." },
     { kind: "memory", capabilities: ["fs"], note: "Gone when Warren stops." },
+    {
+      kind: "docker",
+      capabilities: ["fs", "shell"],
+      note: "In a container.",
+      unavailable: "no Docker daemon answers",
+    },
   ],
 };
 

@@ -8,6 +8,9 @@ describe("the addresses of the page", () => {
     ["/map", { page: "map" }],
     ["/events", { page: "events" }],
     ["/approvals", { page: "approvals" }],
+    ["/settings", { page: "settings" }],
+    ["/audit", { page: "audit" }],
+    ["/docs/api", { page: "api" }],
     ["/workspaces/w1/files", { page: "workspace", id: "w1", tab: "files", path: "" }],
     [
       "/workspaces/w1/files?path=a+b%2Fc%26d.md",

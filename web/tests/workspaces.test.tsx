@@ -2,9 +2,9 @@
 import { screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import type { Workspace } from "../src/api/types";
-import { layout, NODE_HEIGHT, NODE_WIDTH } from "../src/features/map/layout";
-import { limitRows } from "../src/features/workspaces/HealthTab";
+import { layout, linePath, NODE_HEIGHT, NODE_WIDTH } from "../src/features/map/layout";
 import { chosenTab, homeTab } from "../src/features/workspaces/home";
+import { limitRows } from "../src/features/workspaces/limits";
 import { asTree, needingAttention } from "../src/features/workspaces/order";
 import { outside } from "../src/features/workspaces/ParentSelect";
 import { FakeWarren } from "./fakeWarren";
@@ -43,6 +43,32 @@ describe("workspaces in order", () => {
     expect(needingAttention(rows).map(({ id }) => id)).toEqual(["c", "d", "a"]);
   });
 
+  it("are joined on the map by lines that run behind nobody else", () => {
+    // Three levels, uneven, with few leaves here and many there.
+    const rows = [row("lead")];
+    for (let team = 0; team < 5; team += 1) {
+      rows.push(row(`t${team}`, "lead"));
+      for (let leaf = 0; leaf < team * 4; leaf += 1) rows.push(row(`t${team}-${leaf}`, `t${team}`));
+    }
+    for (let leaf = 0; leaf < 7; leaf += 1) rows.push(row(`lead-${leaf}`, "lead"));
+    const places = layout(rows);
+    const crossed: string[] = [];
+    for (const { id, parent_id } of rows) {
+      const to = places.get(id);
+      const from = parent_id && places.get(parent_id);
+      if (!from || !to) continue;
+      const start = { x: from.x + NODE_WIDTH / 2, y: from.y + NODE_HEIGHT };
+      const end =
+        to.entry === "side" ? { x: to.x, y: to.y + NODE_HEIGHT / 2 } : { x: to.x + NODE_WIDTH / 2, y: to.y };
+      for (const [other, at] of places) {
+        if (other !== id && other !== parent_id && runsThrough(linePath(start, end, to.entry), at)) {
+          crossed.push(`${parent_id} to ${id} behind ${other}`);
+        }
+      }
+    }
+    expect(crossed).toEqual([]);
+  });
+
   it("never overlap on the map, not even a thousand of them", () => {
     const rows = Array.from({ length: 1_000 }, (_, index) =>
       row(String(index), index % 7 === 0 ? null : String(index - (index % 7))),
@@ -58,11 +84,22 @@ describe("workspaces in order", () => {
     }
   });
 
-  it("show their limits in words with units", () => {
-    expect(limitRows({ max_file_mb: 10, max_timeout_ms: 5, pass_env: ["A"] })).toEqual([
-      ["Max file", "10 MB"],
-      ["Max timeout", "5 ms"],
-      ["Pass env", '["A"]'],
+  it("show their limits in words with units, and never as data", () => {
+    const limits = {
+      max_file_mb: 10,
+      max_timeout_ms: 600_000,
+      pass_env: [],
+      box: { by: "bubblewrap", seccomp: true, limits: { memory: { mb: 512, enforced_by: "cgroup v1" } } },
+      of_tomorrow_bytes: 1_073_741_824,
+    };
+    expect(limitRows(limits)).toEqual([
+      { word: "Largest file", value: "10 MB" },
+      { word: "Longest command", value: "10 min 0 s" },
+      { word: "Variables of the host", value: "none" },
+      { word: "Box by", value: "bubblewrap" },
+      { word: "System calls filtered", value: "yes" },
+      { word: "Memory", value: "512 MB", note: "cgroup v1" },
+      { word: "Of tomorrow", value: "1.1 GB" },
     ]);
   });
 });
@@ -174,8 +211,31 @@ describe("a workspace's page", () => {
     const warren = new FakeWarren();
     const den = warren.add({ name: "den" });
     openPage(warren, `/workspaces/${den.id}/health`);
-    const registry = await screen.findByRole("region", { name: "Registry" });
+    const registry = await screen.findByRole("region", { name: "Its place" });
     expect(registry.textContent).toContain("open");
-    expect(screen.getByRole("region", { name: "Limits" }).textContent).toContain("10 MB");
+    const limits = screen.getByRole("region", { name: "What holds for it" }).textContent;
+    expect(limits).toContain("10 MB");
+    expect(limits).not.toContain("{");
   });
 });
+
+/** Whether a path of straight lines crosses the inside of a node. */
+function runsThrough(path: string, { x, y }: { x: number; y: number }): boolean {
+  let at = { x: 0, y: 0 };
+  for (const [, kind, a, b] of path.matchAll(/([MHV]) (-?[\d.]+)(?: (-?[\d.]+))?/g)) {
+    const to =
+      kind === "M"
+        ? { x: Number(a), y: Number(b) }
+        : kind === "H"
+          ? { ...at, x: Number(a) }
+          : { ...at, y: Number(a) };
+    const isInside =
+      Math.min(at.x, to.x) < x + NODE_WIDTH &&
+      Math.max(at.x, to.x) > x &&
+      Math.min(at.y, to.y) < y + NODE_HEIGHT &&
+      Math.max(at.y, to.y) > y;
+    if (kind !== "M" && isInside) return true;
+    at = to;
+  }
+  return false;
+}

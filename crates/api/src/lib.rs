@@ -68,10 +68,10 @@ pub use info::{
 pub use memory::{FoundMemories, Memory, MemoryPage, MemoryScope, Remember};
 pub use models::{KnownModels, ModelProvider};
 pub use people::{
-    CreateInvitation, CreateOrg, CreateUser, CreatedInvitation, Invitation, InvitationPage,
-    InvitationPreview, InvitationState, Org, OrgMembership, OrgPage, OrgQuotas, OrgRole, OrgUsage, PatchOrg,
-    PatchUser, RemovedUser, ShowInvitation, SignInProvider, SignInWays, SignedInUser, SwitchOrg,
-    UseInvitation, User, UserPage,
+    BeginProviderSignIn, CreateInvitation, CreateOrg, CreateUser, CreatedInvitation, Invitation,
+    InvitationPage, InvitationPreview, InvitationState, Org, OrgMembership, OrgPage, OrgQuotas, OrgRole,
+    OrgUsage, PatchOrg, PatchUser, ProviderAddress, RemovedUser, ShowInvitation, SignInProvider, SignInWays,
+    SignedInUser, SwitchOrg, UseInvitation, User, UserPage,
 };
 pub use problem::Problem;
 pub use processes::{

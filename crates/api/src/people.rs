@@ -29,6 +29,9 @@ pub struct User {
     pub role: Option<OrgRole>,
     /// Since when they are in the org.
     pub since: Option<String>,
+    /// When one of their tokens or browsers was last used in the org, to the minute. Shown to operators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen_at: Option<String>,
     /// When they left it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_at: Option<String>,
@@ -273,6 +276,21 @@ pub struct SignInProvider {
     pub name: String,
     /// Where the browser is to go.
     pub path: String,
+}
+
+/// The secret of an invitation that a sign-in by the provider is to take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BeginProviderSignIn {
+    #[schema(max_length = 256)]
+    pub invitation: String,
+}
+
+/// Where the provider asks who it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ProviderAddress {
+    /// Where the browser is to go now.
+    pub url: String,
 }
 
 /// The person who is asking.

@@ -93,7 +93,7 @@ impl Conversations {
         who: &Identity,
         mut query: ConversationQuery,
     ) -> Result<Page<Conversation, ConversationId>, Error> {
-        self.fleet.workspaces.get(who, Action::UseWorkspace, query.workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::ReadWork, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
         let page = self.context.store().read(move |tx| tx.conversations(&query).map_err(Error::from)).await?;
         Ok(self.context.listed(page))
@@ -106,7 +106,28 @@ impl Conversations {
         workspace_id: WorkspaceId,
         id: ConversationId,
     ) -> Result<Conversation, Error> {
-        self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
+        self.find(who, Action::ReadWork, workspace_id, id).await
+    }
+
+    /// A conversation that the caller may take part in.
+    pub async fn for_use(
+        &self,
+        who: &Identity,
+        workspace_id: WorkspaceId,
+        id: ConversationId,
+    ) -> Result<Conversation, Error> {
+        self.find(who, Action::UseWorkspace, workspace_id, id).await
+    }
+
+    /// A conversation of this workspace, where the caller may do this.
+    async fn find(
+        &self,
+        who: &Identity,
+        action: Action,
+        workspace_id: WorkspaceId,
+        id: ConversationId,
+    ) -> Result<Conversation, Error> {
+        self.fleet.workspaces.get(who, action, workspace_id).await?;
         let row = self.context.store().read(move |tx| tx.conversation(id).map_err(Error::from)).await?;
         row.filter(|row| row.workspace_id == workspace_id).ok_or_else(unknown)
     }
@@ -119,7 +140,7 @@ impl Conversations {
         id: ConversationId,
         title: String,
     ) -> Result<Conversation, Error> {
-        self.get(who, workspace_id, id).await?;
+        self.find(who, Action::UseWorkspace, workspace_id, id).await?;
         let (title, now, by) = (checked_title(title)?, self.context.now(), who.principal.clone());
         self.context
             .store()
@@ -146,7 +167,7 @@ impl Conversations {
         workspace_id: WorkspaceId,
         id: ConversationId,
     ) -> Result<(), Error> {
-        self.get(who, workspace_id, id).await?;
+        self.find(who, Action::UseWorkspace, workspace_id, id).await?;
         let (now, by) = (self.context.now(), who.principal.clone());
         self.context
             .store()
@@ -182,7 +203,7 @@ impl Conversations {
     /// Without a task it goes to work of this conversation that asked for input, if there is any.
     #[tracing::instrument(name = "exchange.conversations.say", skip_all, fields(conversation.id = %id))]
     pub async fn say(&self, who: &Identity, id: ConversationId, send: NewMessage) -> Result<Accepted, Error> {
-        let conversation = self.get(who, send.workspace_id, id).await?;
+        let conversation = self.find(who, Action::UseWorkspace, send.workspace_id, id).await?;
         let context = conversation.context_id();
         let send = NewMessage { context_id: Some(context.clone()), ..send };
         if send.task_id.is_some() {
@@ -223,7 +244,7 @@ impl Conversations {
         before: Option<ChatMessageId>,
         limit: u32,
     ) -> Result<Page<ChatMessage, ChatMessageId>, Error> {
-        self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::ReadWork, workspace_id).await?;
         let words = memory::words(text);
         if !(1..=chat::MAX_QUERY_WORDS).contains(&words.len()) {
             let detail = format!("q: expected 1 to {} words", chat::MAX_QUERY_WORDS);

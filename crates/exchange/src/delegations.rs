@@ -162,7 +162,11 @@ impl Delegations {
         from: WorkspaceId,
         id: DelegationId,
     ) -> Result<(Delegation, Task), Error> {
-        self.fleet.workspaces.get(who, Action::UseWorkspace, from).await?;
+        self.fleet.workspaces.get(who, Action::ReadWork, from).await?;
+        self.find(from, id).await
+    }
+
+    async fn find(&self, from: WorkspaceId, id: DelegationId) -> Result<(Delegation, Task), Error> {
         self.context
             .store()
             .read(move |tx| {
@@ -184,7 +188,7 @@ impl Delegations {
         before: Option<DelegationId>,
         limit: u32,
     ) -> Result<Page<Delegation, DelegationId>, Error> {
-        let row = self.fleet.workspaces.get(who, Action::UseWorkspace, from).await?;
+        let row = self.fleet.workspaces.get(who, Action::ReadWork, from).await?;
         let limit = limit.clamp(1, self.context.limits().max_page_size);
         let query = DelegationQuery { from, org_id: row.org_id, state, before, limit };
         let page = self.context.store().read(move |tx| tx.delegations(&query).map_err(Error::from)).await?;
@@ -199,9 +203,10 @@ impl Delegations {
         from: WorkspaceId,
         id: DelegationId,
     ) -> Result<(Delegation, Task), Error> {
-        let (_, task) = self.get(who, from, id).await?;
+        self.fleet.workspaces.get(who, Action::UseWorkspace, from).await?;
+        let (_, task) = self.find(from, id).await?;
         self.deliveries.cancel(task, who.principal.clone()).await?;
-        self.get(who, from, id).await
+        self.find(from, id).await
     }
 }
 

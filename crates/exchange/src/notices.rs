@@ -166,7 +166,7 @@ impl Notices {
     /// What a workspace does, for people who watch (X34): the last of its events, as lines.
     #[tracing::instrument(name = "exchange.notices.feed", skip_all, fields(workspace.id = %id))]
     pub async fn feed(&self, who: &Identity, id: WorkspaceId) -> Result<Vec<Line>, Error> {
-        self.fleet.workspaces.get(who, Action::UseWorkspace, id).await?;
+        self.fleet.workspaces.get(who, Action::ReadWork, id).await?;
         self.context
             .store()
             .read(move |tx| {

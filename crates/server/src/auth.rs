@@ -23,6 +23,7 @@ pub const PUBLIC: &[(&str, &str, &str)] = &[
     ("POST", "/api/v1/sign-in/invitation", "takes an invitation, whose secret is itself the proof"),
     ("POST", "/api/v1/sign-in/invitation/preview", "shows what an invitation leads to, by its secret"),
     ("GET", "/api/v1/sign-in/provider", "leads to the sign-in provider, which asks who it is"),
+    ("POST", "/api/v1/sign-in/provider", "the same, with an invitation, whose secret is itself the proof"),
     (
         "GET",
         "/api/v1/sign-in/provider/callback",

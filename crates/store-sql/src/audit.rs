@@ -29,7 +29,12 @@ const MOVE_HEAD: &str = "UPDATE audit_head SET newest = $1, hash = $2 WHERE id =
 impl AuditReads for Transaction<'_> {
     fn audit(&mut self, query: &AuditQuery) -> Result<Page<AuditEntry, u64>, Error> {
         let mut select = Select::new(&LIST);
-        select.and_value("seq >", Value::Int(Some(i64::try_from(query.after).unwrap_or(i64::MAX))));
+        let after = Value::Int(Some(i64::try_from(query.after).unwrap_or(i64::MAX)));
+        match (query.is_newest_first, query.after) {
+            (true, 0) => {}
+            (true, _) => select.and_value("seq <", after),
+            (false, _) => select.and_value("seq >", after),
+        }
         if let Some(org_id) = query.org_id {
             select.and_value("org_id =", org_id);
         }
@@ -49,8 +54,9 @@ impl AuditReads for Transaction<'_> {
         if let Some(until) = query.until {
             select.and_value("at <", until);
         }
+        let order = if query.is_newest_first { "seq DESC" } else { "seq" };
         let list = Listing { table: AUDIT.name, read: AUDIT.read, key: read_count, id: count_id };
-        self.page_of(&list, &select.page("seq", query.limit), query.limit)
+        self.page_of(&list, &select.page(order, query.limit), query.limit)
     }
 
     fn audit_head(&mut self) -> Result<AuditHead, Error> {

@@ -25,6 +25,7 @@ static BY_HASH: Statement = Statement::new(|| TOKENS.select("WHERE hash = $1"));
 static HELD: Statement = Statement::new(|| held("tokens.id = $1"));
 static HELD_BY_HASH: Statement = Statement::new(|| held("tokens.hash = $1"));
 static LIST: Statement = Statement::new(|| TOKENS.select(""));
+const LAST_USES: &str = "SELECT owner, max(last_used_at) FROM tokens";
 const MOVE: &str = "UPDATE tokens SET org_id = $1 WHERE id = $2";
 const COUNT: &str = "SELECT count(*) FROM tokens WHERE owner = $1 AND kind NOT IN ('login', 'session') \
      AND revoked_at IS NULL AND used_at IS NULL AND (expires_at IS NULL OR expires_at > $2)";
@@ -106,6 +107,24 @@ impl TokenReads for Transaction<'_> {
             select.and_value("id >", after);
         }
         TOKENS.page(self, &select.page("id", query.limit), query.limit, read_id)
+    }
+
+    fn last_uses(
+        &mut self,
+        org_id: OrgId,
+        owners: &[Principal],
+    ) -> Result<Vec<(Principal, Timestamp)>, Error> {
+        if owners.is_empty() {
+            return Ok(Vec::new());
+        }
+        let owners: Vec<String> = owners.iter().map(Principal::to_string).collect();
+        let mut select = Select::new(LAST_USES);
+        select.and_any_of("owner", owners.iter().map(String::as_str));
+        select.and_value("org_id =", org_id);
+        select.and("last_used_at IS NOT NULL");
+        let (mut sql, values) = select.all();
+        sql.push_str(" GROUP BY owner");
+        self.rows("tokens", &sql, &values, |row| Ok((Principal::read(row)?, Timestamp::read(row)?)))
     }
 
     fn count_tokens(&mut self, owner: &Principal, now: Timestamp) -> Result<u64, Error> {

@@ -7,8 +7,9 @@ use crate::{Error, Page};
 /// Entries in the order of their numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditQuery {
-    /// Only numbers after this one; 0 from the start.
+    /// Only what comes behind this number, in the order that is asked for; 0 from its start.
     pub after: u64,
+    pub is_newest_first: bool,
     pub org_id: Option<OrgId>,
     pub target_kind: Option<String>,
     pub target_id: Option<String>,
@@ -26,6 +27,7 @@ impl AuditQuery {
     pub fn all(after: u64, limit: u32) -> Self {
         Self {
             after,
+            is_newest_first: false,
             org_id: None,
             target_kind: None,
             target_id: None,

@@ -25,6 +25,12 @@ pub trait TokenReads {
     /// The same by its id.
     fn held_token(&mut self, id: TokenId) -> Result<Option<(Token, Option<Holder>)>, Error>;
     fn tokens(&mut self, query: &TokenQuery) -> Result<Page<Token, TokenId>, Error>;
+    /// When a token of each of these was last used in the org; without those who have used none.
+    fn last_uses(
+        &mut self,
+        org_id: OrgId,
+        owners: &[Principal],
+    ) -> Result<Vec<(Principal, Timestamp)>, Error>;
     /// How many tokens this owner holds that are neither expired at `now`, revoked nor used up; sign-in links and
     /// browser sessions do not count.
     fn count_tokens(&mut self, owner: &Principal, now: Timestamp) -> Result<u64, Error>;

@@ -65,6 +65,10 @@ export function isSignedOut(thrown: unknown): boolean {
   return thrown instanceof Problem && thrown.status === 401;
 }
 
+export function isUnreachable(thrown: unknown): boolean {
+  return thrown instanceof Problem && thrown.code === "server_unreachable";
+}
+
 /** Failures of the platform rather than of the request: they pass, and asking again may help. */
 export function isPassing(thrown: unknown): boolean {
   if (!(thrown instanceof Problem)) return false;

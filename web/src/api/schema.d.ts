@@ -1527,7 +1527,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read the audit log, oldest first (operators). */
+        /** Read the audit log, from either end (operators). */
         get: operations["list_audit_entries"];
         put?: never;
         post?: never;
@@ -1798,7 +1798,11 @@ export interface paths {
         /** Sign in by the organisation's own provider: leads there. For browsers. */
         get: operations["begin_provider_sign_in"];
         put?: never;
-        post?: never;
+        /**
+         * Take an invitation by signing in at the organisation's own provider. For the page.
+         * @description The secret travels in the body, so that it stands in no address and in no log. The answer says where the browser is to go.
+         */
+        post: operations["begin_provider_sign_in_with_invitation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2777,6 +2781,10 @@ export interface components {
             id: string;
             /** @description What a person is called, where the answer looks it up. */
             name?: string | null;
+        };
+        /** @description The secret of an invitation that a sign-in by the provider is to take. */
+        BeginProviderSignIn: {
+            invitation: string;
         };
         /**
          * @description Why a workspace runs with something older than is wanted.
@@ -4501,6 +4509,11 @@ export interface components {
         ProgressTaken: {
             lease_until?: string | null;
         };
+        /** @description Where the provider asks who it is. */
+        ProviderAddress: {
+            /** @description Where the browser is to go now. */
+            url: string;
+        };
         /** @description How a workspace is backed, tagged by `kind`. What is absent has its default. */
         ProviderConfig: (components["schemas"]["MemoryConfig"] & {
             /** @enum {string} */
@@ -6218,6 +6231,8 @@ export interface components {
             role?: components["schemas"]["OrgRole"] | null;
             /** @description Since when they are in the org. */
             since?: string | null;
+            /** @description When one of their tokens or browsers was last used in the org, to the minute. Shown to operators. */
+            last_seen_at?: string | null;
             /** @description When they left it. */
             left_at?: string | null;
         };
@@ -10298,7 +10313,8 @@ export interface operations {
     list_audit_entries: {
         parameters: {
             query?: {
-                /** @description From `next_cursor` of the page before, or a number after which to begin. */
+                order?: "oldest" | "newest";
+                /** @description From `next_cursor` of the page before, or a number behind which to begin. */
                 cursor?: string;
                 /** @description At most so many; 100 unless told, 500 at most. */
                 limit?: number;
@@ -11042,10 +11058,7 @@ export interface operations {
     };
     begin_provider_sign_in: {
         parameters: {
-            query?: {
-                /** @description The secret of an invitation that is to be taken by this sign-in. */
-                invitation?: string;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
@@ -11058,6 +11071,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    begin_provider_sign_in_with_invitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeginProviderSignIn"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderAddress"];
+                };
             };
             default: {
                 headers: {

@@ -1,12 +1,22 @@
 // What people typed and did not send yet. It outlives a tab change, a reload and a server restart, and dies with
-// the browser tab: sessionStorage, one entry per form.
+// the browser tab: sessionStorage, one entry per form and person. Who signs in next in the same tab finds nothing of it.
 import { useCallback, useState } from "react";
 
 const PREFIX = "warren.draft.";
+let owner = "";
+
+/** Whose drafts are read and written from now on. */
+export function ownDrafts(person: string): void {
+  owner = person;
+}
+
+function placeOf(key: string): string {
+  return `${PREFIX}${owner}.${key}`;
+}
 
 export function readDraft(key: string): string | undefined {
   try {
-    return window.sessionStorage.getItem(PREFIX + key) ?? undefined;
+    return window.sessionStorage.getItem(placeOf(key)) ?? undefined;
   } catch {
     return undefined;
   }
@@ -15,8 +25,8 @@ export function readDraft(key: string): string | undefined {
 /** Says whether it was kept: storage may be full or forbidden, and the text is then only in the form. */
 export function writeDraft(key: string, text: string | undefined): boolean {
   try {
-    if (text === undefined) window.sessionStorage.removeItem(PREFIX + key);
-    else window.sessionStorage.setItem(PREFIX + key, text);
+    if (text === undefined) window.sessionStorage.removeItem(placeOf(key));
+    else window.sessionStorage.setItem(placeOf(key), text);
     return true;
   } catch {
     return false;

@@ -1,12 +1,12 @@
 import { QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import type { Client } from "../api/client";
 import { ApiProvider } from "../api/context";
 import { isPassing, isSignedOut, type Problem } from "../api/problem";
 import { NowProvider } from "../components/Ago";
 import { ErrorBoundary } from "../components/ErrorBoundary";
 import { NoticeProvider } from "../components/Notices";
-import { Empty } from "../components/States";
+import { Empty, Loading } from "../components/States";
 import { RunLogsProvider } from "../features/commands/context";
 import { FeedProvider } from "../features/events/context";
 import { PeopleNamesProvider } from "../features/people/names";
@@ -22,6 +22,10 @@ import { PeoplePage } from "./PeoplePage";
 import { Link, RouterProvider, useRouter } from "./router";
 import { Shell } from "./Shell";
 import { WorkspacePage } from "./WorkspacePage";
+
+const AuditPage = lazy(() => import("./AuditPage"));
+const SettingsPage = lazy(() => import("./SettingsPage"));
+const ApiPage = lazy(() => import("./ApiPage"));
 
 const QUICK_RETRIES = 1;
 
@@ -70,21 +74,23 @@ export function App({ client, secret, invitation, failure }: AppProps) {
         <RouterProvider>
           <NowProvider>
             <NoticeProvider>
-              <SignInGate secret={secret} invitation={invitation} failure={failure}>
-                <MeProvider>
-                  <FeedProvider>
-                    <PeopleNamesProvider>
-                      <NamesProvider>
-                        <RunLogsProvider>
-                          <Shell>
-                            <Boundary />
-                          </Shell>
-                        </RunLogsProvider>
-                      </NamesProvider>
-                    </PeopleNamesProvider>
-                  </FeedProvider>
-                </MeProvider>
-              </SignInGate>
+              <OpenToAll>
+                <SignInGate secret={secret} invitation={invitation} failure={failure}>
+                  <MeProvider>
+                    <FeedProvider>
+                      <PeopleNamesProvider>
+                        <NamesProvider>
+                          <RunLogsProvider>
+                            <Shell>
+                              <Boundary />
+                            </Shell>
+                          </RunLogsProvider>
+                        </NamesProvider>
+                      </PeopleNamesProvider>
+                    </FeedProvider>
+                  </MeProvider>
+                </SignInGate>
+              </OpenToAll>
             </NoticeProvider>
           </NowProvider>
         </RouterProvider>
@@ -93,12 +99,27 @@ export function App({ client, secret, invitation, failure }: AppProps) {
   );
 }
 
+/** The description of the API holds no secret: it is there for whoever comes, signed in or not. */
+function OpenToAll({ children }: { children: ReactNode }) {
+  const { place } = useRouter();
+  if (place.page !== "api") return children;
+  return (
+    <main id="main" className="api-alone">
+      <Suspense fallback={<Loading what="the API" />}>
+        <ApiPage />
+      </Suspense>
+    </main>
+  );
+}
+
 /** Going elsewhere leaves what was broken behind. */
 function Boundary() {
   const { place } = useRouter();
   return (
     <ErrorBoundary key={place.page === "workspace" ? `${place.id}/${place.tab}` : place.page}>
-      <CurrentPage />
+      <Suspense fallback={<Loading what="the page" />}>
+        <CurrentPage />
+      </Suspense>
     </ErrorBoundary>
   );
 }
@@ -116,6 +137,12 @@ function CurrentPage() {
       return <ApprovalsPage />;
     case "people":
       return <PeoplePage />;
+    case "audit":
+      return <AuditPage />;
+    case "settings":
+      return <SettingsPage />;
+    case "api":
+      return <ApiPage />;
     case "workspace":
       return <WorkspacePage place={place} />;
     case "unknown":

@@ -1,5 +1,6 @@
 import { Empty, Loading, ProblemPanel, StaleNote } from "../components/States";
 import { ApprovalCard } from "../features/approvals/ApprovalList";
+import { PastApprovals } from "../features/approvals/PastApprovals";
 import { usePendingApprovals } from "../features/approvals/queries";
 
 /** What all workspaces ask of people (X51), the newest first. */
@@ -26,6 +27,10 @@ export function ApprovalsPage() {
         </ul>
       )}
       {isPartial && <p className="hint">Only the youngest {items.length} are shown.</p>}
+      <section className="people-section" aria-labelledby="past-approvals">
+        <h2 id="past-approvals">Decided before</h2>
+        <PastApprovals />
+      </section>
     </div>
   );
 }

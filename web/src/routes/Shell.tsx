@@ -1,15 +1,26 @@
 // The frame around every page: navigation, the live list, and the banner that says when things are stale.
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import {
+  type KeyboardEvent as ReactKeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from "react";
+import { Button } from "../components/Button";
 import { Icon, type IconName, Mark } from "../components/Icon";
 import { ThemeButton } from "../components/theme";
 import { usePendingApprovals } from "../features/approvals/queries";
 import { ConnectionBanner } from "../features/events/ConnectionBanner";
 import { useFeedState, useIsStale } from "../features/events/context";
 import { WhoAmI } from "../features/people/WhoAmI";
+import { useMay } from "../features/signIn/me";
 import { CreateButton } from "../features/workspaces/CreateButton";
+import { homeTab } from "../features/workspaces/home";
 import { useWorkspaceName } from "../features/workspaces/names";
+import { SearchProvider, useSearch } from "../features/workspaces/search";
 import { WorkspaceList } from "../features/workspaces/WorkspaceList";
-import { Link, type Place, useRouter } from "./router";
+import { Link, type Place, useRouter, workspacePlace } from "./router";
 
 const PLACES: { place: Place; word: string; icon: IconName }[] = [
   { place: { page: "overview" }, word: "Overview", icon: "home" },
@@ -17,53 +28,71 @@ const PLACES: { place: Place; word: string; icon: IconName }[] = [
   { place: { page: "approvals" }, word: "Approvals", icon: "hand" },
   { place: { page: "events" }, word: "Events", icon: "activity" },
   { place: { page: "people" }, word: "People", icon: "people" },
+  { place: { page: "settings" }, word: "Settings", icon: "key" },
 ];
+const FOR_OPERATORS: typeof PLACES = [{ place: { page: "audit" }, word: "Audit log", icon: "list" }];
 
 export function Shell({ children }: { children: ReactNode }) {
   const { place } = useRouter();
   const stale = useIsStale();
-  const [search, setSearch] = useState("");
+  const [isOpen, setIsOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
   const title = useTitle(place);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page starts at its top
+  const places = useMay("org:operate") ? [...PLACES, ...FOR_OPERATORS] : PLACES;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page starts at its top, with the menu out of the way
   useEffect(() => {
     if (main.current) main.current.scrollTop = 0;
+    setIsOpen(false);
   }, [title]);
   return (
-    <div className="shell" data-stale={stale || undefined}>
-      <a className="skip" href="#main">
-        Skip to the content
-      </a>
-      <aside className="side">
-        <header className="side-head">
-          <Link to={{ page: "overview" }} className="brand" label="Warren, overview">
-            <Mark /> Warren
-          </Link>
-          <LiveMark />
-        </header>
-        <WhoAmI />
-        <nav className="side-nav" aria-label="Pages">
-          {PLACES.map(({ place: to, word, icon }) => (
-            <Link key={word} to={to} className="side-link" isCurrent={place.page === to.page}>
-              <Icon name={icon} /> {word}
-              {to.page === "approvals" && <WaitingCount />}
+    <SearchProvider>
+      <div className="shell" data-stale={stale || undefined}>
+        <a className="skip" href="#main">
+          Skip to the content
+        </a>
+        <aside className="side" data-open={isOpen || undefined}>
+          <header className="side-head">
+            <Link to={{ page: "overview" }} className="brand" label="Warren, overview">
+              <Mark /> Warren
             </Link>
-          ))}
-        </nav>
-        <SearchBox value={search} onChange={setSearch} />
-        <div className="side-list">
-          <WorkspaceList search={search} />
-        </div>
-        <footer className="side-foot">
-          <CreateButton />
-          <ThemeButton />
-        </footer>
-      </aside>
-      <main ref={main} id="main" className="main" tabIndex={-1} data-page={place.page}>
-        <ConnectionBanner />
-        {children}
-      </main>
-    </div>
+            <LiveMark />
+            {/* On narrow screens the rest of the side bar is behind it. */}
+            <Button
+              className="side-toggle"
+              tone="quiet"
+              icon={isOpen ? "close" : "menu"}
+              aria-label={isOpen ? "Close the menu" : "Menu"}
+              aria-expanded={isOpen}
+              aria-controls="side-body"
+              onClick={() => setIsOpen(!isOpen)}
+            />
+          </header>
+          <div id="side-body" className="side-body">
+            <WhoAmI />
+            <nav className="side-nav" aria-label="Pages">
+              {places.map(({ place: to, word, icon }) => (
+                <Link key={word} to={to} className="side-link" isCurrent={place.page === to.page}>
+                  <Icon name={icon} /> {word}
+                  {to.page === "approvals" && <WaitingCount />}
+                </Link>
+              ))}
+            </nav>
+            <SearchBox />
+            <div className="side-list">
+              <WorkspaceList />
+            </div>
+            <footer className="side-foot">
+              <CreateButton />
+              <ThemeButton />
+            </footer>
+          </div>
+        </aside>
+        <main ref={main} id="main" className="main" tabIndex={-1} data-page={place.page}>
+          <ConnectionBanner />
+          {children}
+        </main>
+      </div>
+    </SearchProvider>
   );
 }
 
@@ -82,7 +111,7 @@ function WaitingCount() {
 /** Names the page in the tab and the history, and for those who hear it. */
 function useTitle(place: Place): string {
   const workspace = useWorkspaceName(place.page === "workspace" ? place.id : "");
-  const word = PLACES.find((one) => one.place.page === place.page)?.word;
+  const word = [...PLACES, ...FOR_OPERATORS].find((one) => one.place.page === place.page)?.word;
   const title =
     place.page === "workspace"
       ? [workspace ?? "Workspace", place.tab].filter(Boolean).join(", ")
@@ -93,8 +122,12 @@ function useTitle(place: Place): string {
   return title;
 }
 
-function SearchBox({ value, onChange }: { value: string; onChange: (text: string) => void }) {
+/** Ctrl K and a few letters lead to a workspace: Enter opens the one that is chosen, arrows choose another. */
+function SearchBox() {
+  const { words, setWords, chosen, move, found } = useSearch();
+  const { navigate } = useRouter();
   const input = useRef<HTMLInputElement>(null);
+  const helpId = useId();
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return;
@@ -105,6 +138,18 @@ function SearchBox({ value, onChange }: { value: string; onChange: (text: string
     window.addEventListener("keydown", onKeyDown);
     return () => window.removeEventListener("keydown", onKeyDown);
   }, []);
+  const onKeyDown = (event: ReactKeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === "Escape") setWords("");
+    else if (event.key === "ArrowDown") move(1);
+    else if (event.key === "ArrowUp") move(-1);
+    else if (event.key === "Enter" && chosen) {
+      navigate(workspacePlace(chosen.id, homeTab(chosen)));
+      setWords("");
+      input.current?.blur();
+    } else return;
+    event.preventDefault();
+  };
   const keyName = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘K" : "Ctrl K";
   return (
     <div className="search">
@@ -114,14 +159,16 @@ function SearchBox({ value, onChange }: { value: string; onChange: (text: string
         type="search"
         aria-label="Search workspaces"
         aria-keyshortcuts="Control+K Meta+K"
+        aria-describedby={helpId}
         placeholder="Search workspaces"
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") onChange("");
-        }}
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+        onKeyDown={onKeyDown}
       />
       <kbd>{keyName}</kbd>
+      <span id={helpId} className="visually-hidden" role="status">
+        {chosen && `${found.length} found. Enter opens ${chosen.name}; arrows choose another.`}
+      </span>
     </div>
   );
 }

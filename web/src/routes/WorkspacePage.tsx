@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect } from "react";
+import { lazy, Suspense, useEffect, useRef } from "react";
 import { Problem } from "../api/problem";
 import type { Workspace } from "../api/types";
 import { Icon, type IconName } from "../components/Icon";
@@ -11,6 +11,7 @@ import { SchedulesTab } from "../features/schedules/SchedulesTab";
 import { TerminalTab } from "../features/terminal/TerminalTab";
 import { HealthTab } from "../features/workspaces/HealthTab";
 import { homeTab } from "../features/workspaces/home";
+import { JoinPanel } from "../features/workspaces/JoinPanel";
 import { useWorkspace } from "../features/workspaces/queries";
 import { WorkspaceHeader } from "../features/workspaces/WorkspaceHeader";
 import {
@@ -45,6 +46,16 @@ export function WorkspacePage({ place }: { place: WorkspacePlace }) {
     // Decided once: an agent that comes or goes must not take away what somebody looks at.
     if (!place.tab && home) navigate({ ...place, tab: home }, { replace: true });
   }, [place, home, navigate]);
+  const tabs = useRef<HTMLElement>(null);
+  const isThere = query.data !== undefined;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: where they do not all fit, the one that is open is in sight
+  useEffect(() => {
+    const current = tabs.current?.querySelector<HTMLElement>("[aria-current]");
+    if (tabs.current && current) {
+      const { offsetLeft, offsetWidth } = current;
+      tabs.current.scrollLeft = offsetLeft - (tabs.current.clientWidth - offsetWidth) / 2;
+    }
+  }, [tab, isThere]);
   if (query.isPending) return <Loading what="the workspace" />;
   const isGone = query.error instanceof Problem && query.error.status === 404;
   if (!query.data || isGone) {
@@ -62,13 +73,14 @@ export function WorkspacePage({ place }: { place: WorkspacePlace }) {
       <StaleNote query={query} />
       <WorkspaceHeader workspace={query.data} />
       {/* Each tab is a place of its own with its own address, so these are links, not a tab widget. */}
-      <nav className="tabs" aria-label="Workspace">
+      <nav ref={tabs} className="tabs" aria-label="Workspace">
         {WORKSPACE_TABS.map((one) => (
           <Link key={one} to={workspacePlace(id, one)} className="tab" isCurrent={one === tab}>
             <Icon name={TABS[one].icon} /> {TABS[one].word}
           </Link>
         ))}
       </nav>
+      {(tab === "chat" || tab === "health") && <JoinPanel workspace={query.data} />}
       {tab && <TabContent workspace={query.data} place={place} tab={tab} />}
     </div>
   );

@@ -41,6 +41,9 @@ export type Place =
   | { page: "events" }
   | { page: "approvals" }
   | { page: "people" }
+  | { page: "audit" }
+  | { page: "settings" }
+  | { page: "api" }
   | WorkspacePlace
   | { page: "unknown"; pathname: string };
 
@@ -51,6 +54,11 @@ export function placeOf(pathname: string, search: string): Place {
   if (parts.length === 1 && parts[0] === "events") return { page: "events" };
   if (parts.length === 1 && parts[0] === "approvals") return { page: "approvals" };
   if (parts.length === 1 && parts[0] === "people") return { page: "people" };
+  if (parts.length === 1 && parts[0] === "audit") return { page: "audit" };
+  if (parts.length === 1 && parts[0] === "settings") return { page: "settings" };
+  if (parts[0] === "docs" && (parts.length === 1 || (parts.length === 2 && parts[1] === "api"))) {
+    return { page: "api" };
+  }
   const [first, id, tab] = parts;
   if (first === "workspaces" && id && parts.length <= 3 && (tab === undefined || isTab(tab))) {
     const query = new URLSearchParams(search);
@@ -79,6 +87,12 @@ export function hrefOf(place: Place): string {
       return "/approvals";
     case "people":
       return "/people";
+    case "audit":
+      return "/audit";
+    case "settings":
+      return "/settings";
+    case "api":
+      return "/docs/api";
     case "workspace": {
       const workspace = `/workspaces/${encodeURIComponent(place.id)}`;
       const base = place.tab ? `${workspace}/${place.tab}` : workspace;
@@ -100,6 +114,18 @@ export function workspacePlace(id: string, tab?: WorkspaceTab, path = ""): Works
 
 /** Stands in the address where the id of a conversation would, until the first message begins one. */
 export const NEW_CONVERSATION = "new";
+
+const TASK = "task-";
+
+/** Stands in the address for work that came by itself: from a schedule, another agent, a channel. */
+export function taskConversation(task: string): string {
+  return TASK + task;
+}
+
+/** The work that an address of a conversation means, if it means one. */
+export function taskOf(conversation: string): string | undefined {
+  return conversation.startsWith(TASK) ? conversation.slice(TASK.length) : undefined;
+}
 
 export function chatPlace(id: string, conversation?: string, message?: string): WorkspacePlace {
   return { ...workspacePlace(id, "chat"), conversation, message };

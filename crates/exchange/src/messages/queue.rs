@@ -44,7 +44,7 @@ impl Queue {
         who: &Identity,
         mut query: DeliveryQuery,
     ) -> Result<Page<Placed, DeliveryId>, Error> {
-        self.fleet.workspaces.get(who, Action::UseWorkspace, query.workspace_id).await?;
+        self.fleet.workspaces.get(who, Action::ReadWork, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
         let page = self
             .context
@@ -76,7 +76,7 @@ impl Queue {
         workspace_id: WorkspaceId,
         id: DeliveryId,
     ) -> Result<Placed, Error> {
-        let delivery = self.delivery(who, workspace_id, id).await?;
+        let delivery = self.delivery(who, Action::ReadWork, workspace_id, id).await?;
         if delivery.state != DeliveryState::Queued {
             return Ok(Placed { delivery, position: None });
         }
@@ -92,10 +92,11 @@ impl Queue {
     async fn delivery(
         &self,
         who: &Identity,
+        action: Action,
         workspace_id: WorkspaceId,
         id: DeliveryId,
     ) -> Result<Delivery, Error> {
-        self.fleet.workspaces.get(who, Action::UseWorkspace, workspace_id).await?;
+        self.fleet.workspaces.get(who, action, workspace_id).await?;
         let row = self.context.store().read(move |tx| tx.delivery(id).map_err(Error::from)).await?;
         let row = row.filter(|row| row.workspace_id == workspace_id);
         row.ok_or_else(|| Error::new(ErrorCode::DeliveryNotFound))
@@ -109,7 +110,7 @@ impl Queue {
         workspace_id: WorkspaceId,
         id: DeliveryId,
     ) -> Result<Delivery, Error> {
-        let row = self.delivery(who, workspace_id, id).await?;
+        let row = self.delivery(who, Action::UseWorkspace, workspace_id, id).await?;
         if row.state != DeliveryState::Queued {
             let detail = match row.state {
                 DeliveryState::Ended => "the message has ended",

@@ -8,10 +8,20 @@ use super::{FileView, Messages};
 use crate::peers::speaks_for;
 
 impl Messages {
-    /// A task that the caller may see: one who may use the workspace sees all of it, a peer what it asked for itself.
+    /// A task that the caller may see: one who may see the workspace sees all of it, a peer what it asked for itself.
     #[tracing::instrument(name = "exchange.messages.task", skip_all, fields(workspace.id = %workspace_id, task.id = %id))]
     pub async fn task(&self, who: &Identity, workspace_id: WorkspaceId, id: TaskId) -> Result<Task, Error> {
-        let sees_all = self.sees_all(who, workspace_id).await?;
+        self.find_task(who, Action::ReadWork, workspace_id, id).await
+    }
+
+    async fn find_task(
+        &self,
+        who: &Identity,
+        action: Action,
+        workspace_id: WorkspaceId,
+        id: TaskId,
+    ) -> Result<Task, Error> {
+        let sees_all = self.sees_all(who, action, workspace_id).await?;
         let task = self.context.store().read(move |tx| tx.task(id).map_err(Error::from)).await?;
         let task = task.filter(|task| task.workspace_id == workspace_id);
         let task = task.filter(|task| sees_all || task.author == who.principal);
@@ -26,7 +36,7 @@ impl Messages {
         who: &Identity,
         mut query: TaskQuery,
     ) -> Result<(Page<Task, TaskId>, u64), Error> {
-        let sees_all = self.sees_all(who, query.workspace_id).await?;
+        let sees_all = self.sees_all(who, Action::ReadWork, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
         if !sees_all {
             query.author = Some(who.principal.clone());
@@ -48,7 +58,7 @@ impl Messages {
         mut query: TaskQuery,
         behind: Option<TaskMark>,
     ) -> Result<(Page<Task, TaskMark>, u64), Error> {
-        let sees_all = self.sees_all(who, query.workspace_id).await?;
+        let sees_all = self.sees_all(who, Action::ReadWork, query.workspace_id).await?;
         query.limit = query.limit.clamp(1, self.context.limits().max_page_size);
         if !sees_all {
             query.author = Some(who.principal.clone());
@@ -70,16 +80,16 @@ impl Messages {
         workspace_id: WorkspaceId,
         id: TaskId,
     ) -> Result<Task, Error> {
-        let task = self.task(who, workspace_id, id).await?;
+        let task = self.find_task(who, Action::UseWorkspace, workspace_id, id).await?;
         let task = self.deliveries.cancel(task, who.principal.clone()).await?;
         Ok(FileView::of(who, workspace_id).task(task))
     }
 
     /// Whether the caller sees everything of the workspace, or only what it asked for itself.
-    async fn sees_all(&self, who: &Identity, id: WorkspaceId) -> Result<bool, Error> {
+    async fn sees_all(&self, who: &Identity, action: Action, id: WorkspaceId) -> Result<bool, Error> {
         match speaks_for(who).filter(|own| *own != id) {
             None => {
-                let row = self.fleet.workspaces.get(who, Action::UseWorkspace, id).await?;
+                let row = self.fleet.workspaces.get(who, action, id).await?;
                 if row.status == Status::Removed {
                     Err(Error::new(ErrorCode::WorkspaceNotFound))
                 } else {

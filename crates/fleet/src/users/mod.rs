@@ -37,6 +37,8 @@ pub struct OrgPerson {
     pub member: Option<Member>,
     /// Whether the caller may see their address.
     pub shows_email: bool,
+    /// When they last used a token or a browser in the org, where the caller may see that.
+    pub last_seen_at: Option<Timestamp>,
 }
 
 /// A person who is to be in an org.
@@ -88,8 +90,14 @@ impl Users {
             .read(move |tx| {
                 let org_id = org_of(tx, &who, org.as_deref())?;
                 let query = MemberQuery { org_id, includes_past, after, limit };
-                let shown = |(user, member): (User, Member)| shown_to(&who, user, Some(member));
-                Ok::<_, Error>(tx.members(&query)?.map(shown))
+                let page = tx.members(&query)?;
+                let people: Vec<_> = page.rows.iter().map(|(user, _)| user.principal()).collect();
+                let seen = last_seen(tx, &who, org_id, &people)?;
+                let shown = |(user, member): (User, Member)| OrgPerson {
+                    last_seen_at: seen.get(&user.principal()).copied(),
+                    ..shown_to(&who, user, Some(member))
+                };
+                Ok::<_, Error>(page.map(shown))
             })
             .await?;
         Ok(self.context.listed(page))
@@ -105,7 +113,9 @@ impl Users {
             .read(move |tx| {
                 let org_id = org_of(tx, &who, org.as_deref())?;
                 let (user, member) = find_user(tx, &who, org_id, &user)?;
-                Ok(shown_to(&who, user, member))
+                let last_seen_at =
+                    last_seen(tx, &who, org_id, &[user.principal()])?.remove(&user.principal());
+                Ok(OrgPerson { last_seen_at, ..shown_to(&who, user, member) })
             })
             .await
     }
@@ -321,7 +331,20 @@ fn find_user(
 
 fn shown_to(who: &Identity, user: User, member: Option<Member>) -> OrgPerson {
     let shows_email = who.runs_org() || user.principal() == who.principal;
-    OrgPerson { user, member, shows_email }
+    OrgPerson { user, member, shows_email, last_seen_at: None }
+}
+
+/// When people were last there, for those who run the org.
+fn last_seen(
+    tx: &mut (impl ReadTx + ?Sized),
+    who: &Identity,
+    org_id: OrgId,
+    people: &[Principal],
+) -> Result<HashMap<Principal, Timestamp>, Error> {
+    if !who.runs_org() {
+        return Ok(HashMap::new());
+    }
+    Ok(tx.last_uses(org_id, people)?.into_iter().collect())
 }
 
 /// Whether the caller may change what they want to change.

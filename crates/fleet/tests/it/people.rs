@@ -67,6 +67,28 @@ async fn the_link_that_warren_prints_signs_in_the_operator_who_runs_it() {
     }
 }
 
+// F9
+#[tokio::test]
+async fn operators_see_when_somebody_was_last_there_and_others_do_not() {
+    for bed in Bed::on_each_store().await {
+        let member = person(&bed, "mem", OrgRole::Member).await;
+        bed.fleet.users.add(&bed.operator, None, add("new", OrgRole::Viewer)).await.unwrap();
+        let at = bed.fleet.context.now();
+        let id = member.token.id;
+        bed.store.write(move |tx| tx.touch_token(id, at).map_err(Error::from)).await.unwrap();
+        let seen = async |who: &Identity, name: &str| {
+            let listed = bed.fleet.users.list(who, None, false, None, 10).await.unwrap().rows;
+            let listed = listed.into_iter().find(|one| one.user.name.as_str() == name).unwrap().last_seen_at;
+            let alone = bed.fleet.users.get(who, None, name).await.unwrap().last_seen_at;
+            assert_eq!(listed, alone, "{name}");
+            alone
+        };
+        assert_eq!(seen(&bed.operator, "mem").await, Some(at));
+        assert_eq!(seen(&bed.operator, "new").await, None);
+        assert_eq!(seen(&member, "mem").await, None);
+    }
+}
+
 // F9, F30
 #[tokio::test]
 async fn a_browser_has_its_users_rights_and_loses_them_with_the_role() {

@@ -30,6 +30,8 @@ pub struct Caller {
 pub enum Action {
     /// See workspaces, their health, files and tools.
     ReadWorkspaces,
+    /// Read what is said to a workspace and what came of it: chats, tasks, the queue, what it handed on.
+    ReadWork,
     /// Create, change and remove workspaces.
     WriteWorkspaces,
     /// Change files, call tools and read processes' output, under the workspace's policy.
@@ -55,8 +57,9 @@ pub enum Action {
 }
 
 impl Action {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::ReadWorkspaces,
+        Self::ReadWork,
         Self::WriteWorkspaces,
         Self::UseWorkspace,
         Self::RunAnyCommand,
@@ -189,7 +192,9 @@ fn decide_person(caller: &Caller, action: Action, target: Target) -> Access {
         Action::TellOutside if caller.role != Some(OrgRole::Operator) => return Access::Forbidden(None),
         Action::TellOutside => Scope::TokensWrite,
         Action::OperateOrg => Scope::OrgOperate,
-        Action::ReadWorkspaces => Scope::WorkspacesRead,
+        // Whoever may ask may also read the answer.
+        Action::ReadWork if caller.scopes.contains(Scope::WorkspacesUse) => Scope::WorkspacesUse,
+        Action::ReadWorkspaces | Action::ReadWork => Scope::WorkspacesRead,
         Action::WriteWorkspaces => Scope::WorkspacesWrite,
         Action::UseWorkspace | Action::RunAnyCommand => Scope::WorkspacesUse,
         Action::ReadEvents => Scope::EventsRead,
@@ -214,11 +219,16 @@ fn decide_workspace(caller: &Caller, action: Action, target: Target) -> Access {
         (Action::KnowOneself, _)
         // Its own secrets are variables of its commands anyway; what its org has is none of its business.
         | (
-            Action::ReadWorkspaces | Action::UseWorkspace | Action::ReadEvents | Action::ReadSecrets,
+            Action::ReadWorkspaces
+            | Action::ReadWork
+            | Action::UseWorkspace
+            | Action::ReadEvents
+            | Action::ReadSecrets,
             Target::Workspace { .. },
         ) => Access::Allowed,
         (
             Action::ReadWorkspaces
+            | Action::ReadWork
             | Action::WriteWorkspaces
             | Action::UseWorkspace
             | Action::RunAnyCommand
@@ -428,7 +438,7 @@ mod tests {
             let may = |action: &Action| decide(&who, *action, Target::Org(OrgId::DEFAULT)) == Access::Allowed;
             Action::ALL.iter().copied().filter(may).collect::<Vec<_>>()
         };
-        let reads = [Action::ReadWorkspaces, Action::ReadEvents, Action::KnowOneself];
+        let reads = [Action::ReadWorkspaces, Action::ReadWork, Action::ReadEvents, Action::KnowOneself];
         assert_eq!(allowed(OrgRole::Viewer), reads);
         let of_operators =
             [Action::WriteSecrets, Action::TellOutside, Action::OperateOrg, Action::OperateWarren];
@@ -579,6 +589,18 @@ mod tests {
             assert_eq!(may(&reader), deed == ProcessDeed::See, "{deed:?}");
             assert!(may(&worker), "{deed:?}");
         }
+    }
+
+    // F30: who only looks reads chats, and says nothing in them
+    #[test]
+    fn what_was_said_is_read_by_who_may_see_or_use_a_workspace() {
+        let own = Target::Workspace { id: workspace(1), org_id: OrgId::DEFAULT };
+        let may = |scope, action| decide(&caller(TokenKind::User, &[scope]), action, own) == Access::Allowed;
+        for scope in Scope::ALL {
+            let reads = matches!(scope, Scope::WorkspacesRead | Scope::WorkspacesUse);
+            assert_eq!(may(scope, Action::ReadWork), reads, "{scope:?}");
+        }
+        assert!(!may(Scope::WorkspacesRead, Action::UseWorkspace));
     }
 
     // F32

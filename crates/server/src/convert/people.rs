@@ -36,6 +36,7 @@ pub(crate) fn user(person: &OrgPerson) -> api::User {
         is_admin: user.is_admin,
         role: current.map(|member| role(member.role)),
         since: member.map(|member| member.since.to_string()),
+        last_seen_at: person.last_seen_at.map(|at| at.to_string()),
         left_at: member.and_then(|member| member.left_at).map(|at| at.to_string()),
     }
 }

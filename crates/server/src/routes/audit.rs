@@ -12,12 +12,16 @@ use crate::auth::Caller;
 use crate::convert;
 use crate::extract::Query;
 use crate::problem::Failure;
+use crate::routes::exchange::conversations::ReadOrder;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ListParams {
-    /// From `next_cursor` of the page before, or a number after which to begin.
+    #[serde(default)]
+    #[param(inline)]
+    order: ReadOrder,
+    /// From `next_cursor` of the page before, or a number behind which to begin.
     cursor: Option<String>,
     /// At most so many; 100 unless told, 500 at most.
     #[param(minimum = 1, maximum = 500)]
@@ -35,7 +39,7 @@ pub(super) struct ListParams {
     until: Option<String>,
 }
 
-/// Read the audit log, oldest first (operators).
+/// Read the audit log, from either end (operators).
 #[utoipa::path(
     get, path = "/api/v1/audit", operation_id = "list_audit_entries", tag = "audit", params(ListParams),
     responses((status = 200, body = AuditPage), (status = "default", body = Problem, content_type = "application/problem+json"))
@@ -48,6 +52,7 @@ pub(super) async fn list(
     let after = crate::paging::cursor(params.cursor)?.unwrap_or(0);
     let query = AuditQuery {
         after,
+        is_newest_first: params.order == ReadOrder::Newest,
         org_id: None,
         target_kind: params.target_kind,
         target_id: params.target_id,

@@ -152,7 +152,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(users::make_link))
         .routes(routes!(orgs::create, orgs::list))
         .routes(routes!(orgs::show, orgs::patch, orgs::remove))
-        .routes(routes!(sign_in_provider::begin))
+        .routes(routes!(sign_in_provider::begin, sign_in_provider::begin_with_invitation))
         .routes(routes!(sign_in_provider::callback))
         .routes(routes!(events::stream))
         .routes(routes!(events::socket))

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   browser ─▶ GET …/provider ─▶ 303 to the provider; what it was sent with is sealed into a cookie
+//!   page with an invitation ─▶ POST …/provider ─▶ where to go; the invitation is in the cookie too, and in no address
 //!   browser ─▶ GET …/callback ─▶ the cookie and the answer belong together? ─▶ who is it? ─▶ 303 to /, signed in
 //!                                     └────────────── no ──────────────────────────┴───▶ 303 to /#sign-in-failed=CODE
 //! ```
@@ -17,8 +18,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{HeaderMap, HeaderValue};
 use http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
-use utoipa::IntoParams;
-use warren_api::{Problem, SignInProvider};
+use warren_api::{BeginProviderSignIn, Problem, ProviderAddress, SignInProvider};
 use warren_fleet::{Minted, NewPeople, ProviderPerson};
 use warren_model::{ErrorCode, PublicFailure as _};
 use warren_oidc::{ATTEMPT_LIFETIME_MS, Attempt, AuthorizationAnswer, Provider, Reason};
@@ -27,7 +27,7 @@ use warren_service::Identity;
 use super::sign_in::sign_in_cookie;
 use crate::App;
 use crate::auth::cookie_named;
-use crate::extract::Query;
+use crate::extract::{Json, Query};
 use crate::problem::{self, CurrentRequest, Failure};
 
 /// Where the provider sends browsers back to.
@@ -79,18 +79,15 @@ struct Kept {
     invitation: Option<String>,
 }
 
-#[derive(Debug, Deserialize, IntoParams)]
+/// None: an address stands in logs, so that what is secret is told otherwise.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct BeginParameters {
-    /// The secret of an invitation that is to be taken by this sign-in.
-    invitation: Option<String>,
-}
+pub(super) struct NoParameters {}
 
 /// Sign in by the organisation's own provider: leads there. For browsers.
 #[utoipa::path(
     get, path = "/api/v1/sign-in/provider", operation_id = "begin_provider_sign_in", tag = "sign-in",
-    params(BeginParameters), security(()),
+    security(()),
     responses(
         (status = 303, description = "To the provider, or to the page, with `#sign-in-failed=CODE`"),
         (status = "default", body = Problem, content_type = "application/problem+json")
@@ -100,22 +97,51 @@ pub(super) async fn begin(
     State(app): State<Arc<App>>,
     Extension(request): Extension<CurrentRequest>,
     headers: HeaderMap,
-    Query(parameters): Query<BeginParameters>,
+    Query(NoParameters {}): Query<NoParameters>,
 ) -> Result<Response, Failure> {
-    let configured = app.provider_sign_in.as_ref().ok_or(ErrorCode::SignInProviderOff)?;
-    if parameters.invitation.as_ref().is_some_and(|secret| secret.len() > MAX_INVITATION) {
+    match send_out(&app, &headers, None).await? {
+        Ok((url, cookie)) => Ok(redirect(&url, &[cookie])),
+        Err(code) => Ok(failed(code, &request)),
+    }
+}
+
+/// Take an invitation by signing in at the organisation's own provider. For the page.
+///
+/// The secret travels in the body, so that it stands in no address and in no log. The answer says where the browser is to go.
+#[utoipa::path(
+    post, path = "/api/v1/sign-in/provider", operation_id = "begin_provider_sign_in_with_invitation", tag = "sign-in",
+    request_body = BeginProviderSignIn, security(()),
+    responses((status = 200, body = ProviderAddress), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn begin_with_invitation(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Json(body): Json<BeginProviderSignIn>,
+) -> Result<Response, Failure> {
+    if body.invitation.len() > MAX_INVITATION {
         return Err(Failure::new(ErrorCode::InvalidRequest, "invitation: too long"));
     }
-    let redirect_uri = format!("{}{CALLBACK}", configured.origin(&headers)?);
+    let (url, cookie) = send_out(&app, &headers, Some(body.invitation)).await??;
+    Ok(with_cookie(axum::Json(ProviderAddress { url }).into_response(), &cookie))
+}
+
+/// Where the browser is to go, and what it keeps until it is back; or why it cannot go there.
+async fn send_out(
+    app: &App,
+    headers: &HeaderMap,
+    invitation: Option<String>,
+) -> Result<Result<(String, String), ErrorCode>, Failure> {
+    let configured = app.provider_sign_in.as_ref().ok_or(ErrorCode::SignInProviderOff)?;
+    let redirect_uri = format!("{}{CALLBACK}", configured.origin(headers)?);
     let begun = match configured.provider.begin(&redirect_uri).await {
         Ok(begun) => begun,
-        Err(error) => return Ok(failed(tell(&error), &request)),
+        Err(error) => return Ok(Err(tell(&error))),
     };
-    let kept = Kept { attempt: begun.attempt, invitation: parameters.invitation };
+    let kept = Kept { attempt: begun.attempt, invitation };
     let kept = serde_json::to_string(&kept).map_err(|error| Failure::internal(error.to_string()))?;
     let sealed = app.fleet.sealer.seal_text(SEALED_FOR, &kept);
     let cookie = attempt_cookie(&sealed, ATTEMPT_LIFETIME_MS / 1_000, configured.is_behind_tls());
-    Ok(redirect(&begun.url, &[cookie]))
+    Ok(Ok((begun.url, cookie)))
 }
 
 /// Where the provider sends the browser back to. For browsers.

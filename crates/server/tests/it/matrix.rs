@@ -159,6 +159,9 @@ fn is_enough(scopes: &[Scope], need: Need) -> bool {
         }
         Need::Events => Scope::EventsRead,
         Need::On(Deed::See) => Scope::WorkspacesRead,
+        Need::On(Deed::ReadWork) => {
+            return scopes.contains(&Scope::WorkspacesRead) || scopes.contains(&Scope::WorkspacesUse);
+        }
         Need::On(Deed::Chat) => {
             return scopes.contains(&Scope::WorkspacesRead) && scopes.contains(&Scope::WorkspacesUse);
         }
@@ -178,7 +181,7 @@ fn may_agent(need: Need) -> bool {
             | Need::Oneself
             | Need::Switching
             | Need::Events
-            | Need::On(Deed::See | Deed::Use | Deed::Chat | Deed::SeeSecrets | Deed::Serve)
+            | Need::On(Deed::See | Deed::ReadWork | Deed::Use | Deed::Chat | Deed::SeeSecrets | Deed::Serve)
     )
 }
 
@@ -482,6 +485,7 @@ impl Stage {
             "use_invitation" => {
                 json!({ "secret": self.new_invitation().await.0, "name": format!("new{}x", unique()) })
             }
+            "begin_provider_sign_in_with_invitation" => json!({ "invitation": "none" }),
             "switch_org" => json!({ "org": "default" }),
             "create_invitation" => json!({ "role": "viewer" }),
             "create_user" => json!({ "name": format!("made{}x", unique()), "role": "viewer" }),

@@ -68,7 +68,19 @@ async fn warren_with(settings: ProviderSettings, new_people: NewPeople) -> Warre
 
 /// Goes to the provider and signs in there, up to the page that Warren leads to.
 async fn sign_in(browser: &mut Browser, warren: &Warren, path: &str, person: &str) -> Page {
-    let login = browser.open(&format!("{}{path}", warren.url)).await;
+    sign_in_at(browser, &format!("{}{path}", warren.url), person).await
+}
+
+/// The same with an invitation, as its page does it.
+async fn take(browser: &mut Browser, warren: &Warren, invitation: &str, person: &str) -> Page {
+    let begin = format!("{}{BEGIN}", warren.url);
+    let (status, answer) = browser.post(&begin, &json!({ "invitation": invitation })).await;
+    assert_eq!(status, 200, "{answer}");
+    sign_in_at(browser, answer["url"].as_str().unwrap(), person).await
+}
+
+async fn sign_in_at(browser: &mut Browser, url: &str, person: &str) -> Page {
+    let login = browser.open(url).await;
     assert!(login.url.path().starts_with("/interaction/"), "no login form at {}: {}", login.url, login.text);
     let consent = browser.submit(&login, &[("login", person), ("password", "anything")]).await;
     assert!(consent.url.path().starts_with("/interaction/"), "no consent at {}", consent.url);
@@ -172,7 +184,9 @@ async fn what_is_kept_in_the_browser_is_sealed_and_goes_nowhere_else() {
         .start()
         .await;
     let mut browser = Browser::new();
-    browser.open(&format!("{}{BEGIN}?invitation=secret-of-an-invitation", warren.url)).await;
+    let begin = format!("{}{BEGIN}", warren.url);
+    let (_, answer) = browser.post(&begin, &json!({ "invitation": "secret-of-an-invitation" })).await;
+    browser.open(answer["url"].as_str().unwrap()).await;
     let cookie = browser.set.iter().find(|line| line.starts_with(ATTEMPT_COOKIE)).unwrap().clone();
     for attribute in ["Path=/api/v1/sign-in/provider", "HttpOnly", "SameSite=Lax", "Max-Age=600", "Secure"] {
         assert!(cookie.contains(attribute), "{attribute}: {cookie}");
@@ -183,8 +197,14 @@ async fn what_is_kept_in_the_browser_is_sealed_and_goes_nowhere_else() {
     for secret in [query("state"), query("nonce"), "secret-of-an-invitation".to_owned()] {
         assert!(!cookie.contains(&secret), "{cookie}");
     }
-    assert!(!to_provider.as_str().contains("secret-of-an-invitation"), "{to_provider}");
-    let long = warren.call("GET", &format!("{BEGIN}?invitation={}", "x".repeat(300))).send().await;
+    // An address ends up in logs and histories.
+    for url in &browser.visited {
+        assert!(!url.as_str().contains("secret-of-an-invitation"), "{url}");
+    }
+    let in_address = warren.call("GET", &format!("{BEGIN}?invitation=secret")).send().await;
+    assert_eq!((in_address.status, in_address.code()), (400, "invalid_request".to_owned()));
+    let long = json!({ "invitation": "x".repeat(300) });
+    let long = warren.call("POST", BEGIN).json(&long).send().await;
     assert_eq!((long.status, long.code()), (400, "invalid_request".to_owned()));
 }
 
@@ -242,12 +262,11 @@ async fn an_invitation_is_taken_by_whom_it_was_made_for() {
         path.strip_prefix("/#invitation=").unwrap().to_owned()
     };
     let secret = invite().await;
-    let begin = format!("{BEGIN}?invitation={secret}");
-    let page = sign_in(&mut Browser::new(), &warren, &begin, "mallory").await;
+    let page = take(&mut Browser::new(), &warren, &secret, "mallory").await;
     assert_eq!(page.failure(), Some("invitation_for_another"), "{}", page.url);
 
     let mut ada = Browser::new();
-    let page = sign_in(&mut ada, &warren, &begin, "ada").await;
+    let page = take(&mut ada, &warren, &secret, "ada").await;
     assert_eq!(page.failure(), None, "{}", page.url);
     let (_, me) = ada.fetch(&format!("{}/api/v1/sign-in", warren.url)).await;
     assert_eq!((&me["user"]["name"], &me["org"]["role"]), (&json!("ada"), &json!("operator")), "{me}");
@@ -255,8 +274,7 @@ async fn an_invitation_is_taken_by_whom_it_was_made_for() {
     // From then on without one.
     let page = sign_in(&mut Browser::new(), &warren, BEGIN, "ada").await;
     assert_eq!(page.failure(), None, "{}", page.url);
-    let forged = format!("{BEGIN}?invitation=made-up");
-    let page = sign_in(&mut Browser::new(), &warren, &forged, "grace").await;
+    let page = take(&mut Browser::new(), &warren, "made-up", "grace").await;
     assert_eq!(page.failure(), Some("invitation_not_found"), "{}", page.url);
 }
 
@@ -279,6 +297,9 @@ async fn without_a_provider_or_while_it_is_away_links_are_the_way() {
         timeout: Duration::from_secs(1),
     };
     let warren = warren_with(settings, people_of_example()).await;
+    let invitation = json!({ "invitation": "x" });
+    let away = warren.call("POST", BEGIN).json(&invitation).send().await;
+    assert_eq!((away.status, away.code()), (503, "sign_in_unavailable".to_owned()), "{}", away.text());
     let page = Browser::new().open(&format!("{}{BEGIN}", warren.url)).await;
     assert_eq!(page.failure(), Some("sign_in_unavailable"), "{}", page.url);
     let ways = warren.call("GET", "/api/v1/sign-in/ways").send().await.json();

@@ -158,6 +158,8 @@ pub async fn filters_narrow_and_pages_lead_to_the_end(store: Arc<dyn Store>) {
     let cases = [
         ("all", all.clone(), vec![1, 2, 3, 4]),
         ("after", AuditQuery { after: 2, ..all.clone() }, vec![3, 4]),
+        ("newest", AuditQuery { is_newest_first: true, ..all.clone() }, vec![4, 3, 2, 1]),
+        ("before", AuditQuery { is_newest_first: true, after: 3, ..all.clone() }, vec![2, 1]),
         ("org", AuditQuery { org_id: Some(org_id), ..all.clone() }, vec![4]),
         ("kind", AuditQuery { target_kind: Some("workspace".into()), ..all.clone() }, vec![1, 2, 4]),
         ("target", AuditQuery { target_id: Some("a".into()), ..all.clone() }, vec![1, 2, 3]),

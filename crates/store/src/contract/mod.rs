@@ -98,6 +98,7 @@ macro_rules! contract_tests {
                 last_use_only_moves_forward
                 ended_and_passing_tokens_do_not_count
                 lists_are_filtered_and_come_in_pages
+                the_last_use_of_each_owner_is_told_by_org
                 tokens_that_ended_long_ago_are_cleared
                 a_runtimes_tokens_end_together_and_others_stay
             }

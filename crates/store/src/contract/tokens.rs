@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use warren_model::{
-    Principal, Scope, ScopeSet, Timestamp, Token, TokenHash, TokenId, TokenKind, TokenSecret, Workspace,
+    OrgId, Principal, Scope, ScopeSet, Timestamp, Token, TokenHash, TokenId, TokenKind, TokenSecret,
+    Workspace,
 };
 
 use super::samples::{NOW, id, insert, token, workspace};
@@ -209,6 +210,33 @@ async fn list_ids(store: &dyn Store, mut query: TokenQuery) -> Vec<TokenId> {
             None => return ids,
         }
     }
+}
+
+// F9
+pub async fn the_last_use_of_each_owner_is_told_by_org(store: Arc<dyn Store>) {
+    let (one, two, none) = (Principal::user(id()), Principal::user(id()), Principal::user(id()));
+    let elsewhere = id();
+    let rows = [
+        Token { owner: one.clone(), last_used_at: Some(NOW), ..token() },
+        Token { owner: one.clone(), last_used_at: Some(NOW.plus_ms(2)), revoked_at: Some(NOW), ..token() },
+        Token { owner: one.clone(), last_used_at: Some(NOW.plus_ms(9)), org_id: elsewhere, ..token() },
+        Token { owner: two.clone(), last_used_at: Some(NOW.plus_ms(1)), ..token() },
+        Token { owner: none.clone(), ..token() },
+    ];
+    let written: Result<(), Error> =
+        store.write(move |tx| rows.iter().try_for_each(|row| tx.insert_token(row))).await;
+    assert_eq!(written, Ok(()));
+    let last = async |org_id: OrgId, owners: &[&Principal]| {
+        let owners: Vec<_> = owners.iter().map(|owner| (*owner).clone()).collect();
+        let mut found = store.read(move |tx| tx.last_uses(org_id, &owners)).await.expect("they are read");
+        found.sort_by_key(|(_, at)| *at);
+        found
+    };
+    let both = [(two.clone(), NOW.plus_ms(1)), (one.clone(), NOW.plus_ms(2))];
+    assert_eq!(last(OrgId::DEFAULT, &[&one, &two, &none]).await, both);
+    assert_eq!(last(OrgId::DEFAULT, &[&two]).await, both[..1]);
+    assert_eq!(last(elsewhere, &[&one, &two]).await, [(one, NOW.plus_ms(9))]);
+    assert_eq!(last(elsewhere, &[]).await, []);
 }
 
 // F42

@@ -1,11 +1,12 @@
 // Questions of workspaces to people, through the query layer.
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { answer } from "../../api/client";
 import { useApi } from "../../api/context";
 import { keys } from "../../api/keys";
 import type { Approval, RememberDecision } from "../../api/types";
 
 const SHOWN = 100;
+const PAST_PAGE = 50;
 
 /** What waits for a decision, of all workspaces, the newest first. */
 export function usePendingApprovals() {
@@ -17,6 +18,19 @@ export function usePendingApprovals() {
       const page = await answer(api.GET("/api/v1/approvals", { params: { query } }));
       return { items: page.items, isPartial: page.next_cursor != null };
     },
+  });
+}
+
+/** What was decided, expired or is void, the newest first. */
+export function usePastApprovals() {
+  const api = useApi();
+  return useInfiniteQuery({
+    queryKey: [...keys.approvals, "past"],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor }) =>
+      answer(api.GET("/api/v1/approvals", { params: { query: { cursor, limit: PAST_PAGE } } })),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+    select: ({ pages }) => pages.flatMap(({ items }) => items.filter(({ state }) => state !== "pending")),
   });
 }
 

@@ -10,6 +10,7 @@ import {
   useRef,
   useState,
 } from "react";
+import { isUnreachable } from "../../api/problem";
 import { type Progress, uploadFiles } from "../../api/upload";
 import { Button } from "../../components/Button";
 import { readDraft, useDraft, writeDraft } from "../../components/draft";
@@ -17,6 +18,7 @@ import { formatBytes } from "../../components/format";
 import { Icon } from "../../components/Icon";
 import { ProblemPanel } from "../../components/States";
 import { chatPlace, NEW_CONVERSATION, useRouter } from "../../routes/router";
+import { useFeedState } from "../events/context";
 import { type Attached, attach, partsOf, withParts } from "./attachments";
 import { gist } from "./parts";
 import { isGone, usePost } from "./queries";
@@ -81,6 +83,14 @@ export function Composer({ workspaceId, conversation, onBegun, hasFocus = false 
       },
     });
   };
+  // A message that nobody took, because nobody was there, is tried again when somebody is: the same one, under its id.
+  const isLive = useFeedState().phase === "live";
+  const isCutOff = post.isError && isUnreachable(post.error) && post.variables.text === text;
+  const sendAgain = useRef<() => void>(undefined);
+  sendAgain.current = isCutOff ? () => send() : undefined;
+  useEffect(() => {
+    if (isLive) sendAgain.current?.();
+  }, [isLive]);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ChatMessage, Workspace } from "../../api/types";
 import { Button } from "../../components/Button";
 import { Loading, ProblemPanel, StaleNote } from "../../components/States";
@@ -14,12 +14,13 @@ import {
   useCancelTask,
   useConversation,
   useEarlier,
+  usePost,
   useTasks,
   useThread,
   useWaiting,
 } from "./queries";
 import { useSpeaker } from "./speaker";
-import { askingMessages, type Work, workOf } from "./work";
+import { askingMessages, saidOnce, type Work, workOf } from "./work";
 
 const HostedWork = lazy(() => import("./HostedWork"));
 
@@ -124,6 +125,19 @@ function Messages({ workspace, conversation, messages, hasEarlier, sought, sessi
   const earlier = useEarlier(workspace.id, conversation);
   const cancel = useCancelTask(workspace.id);
   const mayUse = useMay("workspaces:use");
+  const again = usePost(workspace.id, { onBegun: () => undefined, onPosted: () => undefined });
+  const { mutate: post } = again;
+  const sayAgain = useCallback(
+    ({ parts }: ChatMessage) =>
+      post({
+        conversation,
+        title: "",
+        messageId: crypto.randomUUID(),
+        text: "",
+        parts: async () => parts,
+      }),
+    [post, conversation],
+  );
   const speak = useSpeaker();
   const { box, onScroll } = useFollowedEnd(messages, works);
   const isSoughtHere = messages.some(({ id }) => id === sought);
@@ -157,6 +171,7 @@ function Messages({ workspace, conversation, messages, hasEarlier, sought, sessi
             isSought={message.id === sought}
             work={works.get(message.id)}
             onCancel={mayUse ? cancel.mutate : undefined}
+            onAgain={mayUse ? sayAgain : undefined}
           />
         ))}
       </ol>
@@ -166,6 +181,7 @@ function Messages({ workspace, conversation, messages, hasEarlier, sought, sessi
         </Suspense>
       )}
       {cancel.isError && <ProblemPanel error={cancel.error} what="The work was not stopped." />}
+      {again.isError && <ProblemPanel error={again.error} what="It was not sent again." />}
     </div>
   );
 }
@@ -181,10 +197,13 @@ function useWorks(
   const { data: waiting } = useWaiting(workspace.id, isWaiting);
   return useMemo(() => {
     const asking = askingMessages(messages);
+    const answered = new Set(
+      messages.flatMap(({ role, task_id }) => (role === "agent" && task_id ? [task_id] : [])),
+    );
     const works = new Map<string, Work>();
     for (const task of tasks ?? []) {
       const message = asking.get(task.id);
-      if (message) works.set(message, workOf(task, waiting ?? [], workspace.status));
+      if (message) works.set(message, saidOnce(workOf(task, waiting ?? [], workspace.status), answered));
     }
     return works;
   }, [messages, tasks, waiting, workspace.status]);

@@ -16,10 +16,20 @@ interface MessageItemProps {
   work: Work | undefined;
   /** Absent: this person may not. */
   onCancel: ((task: string) => void) | undefined;
+  /** Says the same once more; absent: this person may not. */
+  onAgain: ((message: ChatMessage) => void) | undefined;
 }
 
 export const MessageItem = memo(
-  function MessageItem({ workspaceId, message, speaker, isSought, work, onCancel }: MessageItemProps) {
+  function MessageItem({
+    workspaceId,
+    message,
+    speaker,
+    isSought,
+    work,
+    onCancel,
+    onAgain,
+  }: MessageItemProps) {
     return (
       <li
         className="message"
@@ -41,7 +51,7 @@ export const MessageItem = memo(
             <PartView key={index} workspaceId={workspaceId} part={part} />
           ))}
         </div>
-        {work && <WorkLine work={work} onCancel={onCancel} />}
+        {work && <WorkLine work={work} onCancel={onCancel} onAgain={onAgain && (() => onAgain(message))} />}
       </li>
     );
   },
@@ -50,12 +60,19 @@ export const MessageItem = memo(
     before.workspaceId === after.workspaceId &&
     before.isSought === after.isSought &&
     before.onCancel === after.onCancel &&
+    before.onAgain === after.onAgain &&
     before.speaker.name === after.speaker.name &&
     before.work?.word === after.work?.word &&
     before.work?.note === after.work?.note,
 );
 
-function WorkLine({ work, onCancel }: { work: Work; onCancel: MessageItemProps["onCancel"] }) {
+interface WorkLineProps {
+  work: Work;
+  onCancel: MessageItemProps["onCancel"];
+  onAgain: (() => void) | undefined;
+}
+
+function WorkLine({ work, onCancel, onAgain }: WorkLineProps) {
   return (
     <footer className="message-work" data-tone={work.tone}>
       {work.tone === "busy" && <span className="spinner" aria-hidden="true" />}
@@ -64,6 +81,11 @@ function WorkLine({ work, onCancel }: { work: Work; onCancel: MessageItemProps["
       {work.isOpen && onCancel && (
         <Button tone="quiet" icon="stop" onClick={() => onCancel(work.task.id)}>
           {work.task.state === "submitted" ? "Take back" : "Stop"}
+        </Button>
+      )}
+      {work.canBeSaidAgain && onAgain && (
+        <Button tone="quiet" icon="refresh" onClick={onAgain}>
+          Send again
         </Button>
       )}
     </footer>

@@ -112,6 +112,30 @@ export function useTasks(id: string, conversation: string) {
   });
 }
 
+/** The youngest work of the workspace, whoever asked for it. */
+export function useWork(id: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: keys.work(id),
+    queryFn: async () => {
+      const query = { limit: SHOWN_TASKS };
+      const page = await answer(
+        api.GET("/api/v1/workspaces/{id}/tasks", { params: { path: { id }, query } }),
+      );
+      return page.items;
+    },
+  });
+}
+
+export function useTask(id: string, task: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: [...keys.work(id), task],
+    queryFn: () =>
+      answer(api.GET("/api/v1/workspaces/{id}/tasks/{task}", { params: { path: { id, task } } })),
+  });
+}
+
 /** What waits for the workspace; asked for only while something does. */
 export function useWaiting(id: string, isWanted: boolean) {
   const api = useApi();

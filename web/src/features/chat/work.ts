@@ -11,6 +11,8 @@ export interface Work {
   tone: "good" | "bad" | "warn" | "busy" | "quiet";
   /** It goes on, and can be stopped. */
   isOpen: boolean;
+  /** It came to nothing; the same said once more may not. */
+  canBeSaidAgain?: boolean;
 }
 
 const REASON_CHARS = 200;
@@ -28,11 +30,18 @@ export function workOf(task: Task, waiting: readonly QueuedMessage[], status: Wo
     case "completed":
       return { task, word: "Answered", note: undefined, tone: "good", isOpen: false };
     case "failed":
-      return { task, word: "Failed", note: reasonOf(task), tone: "bad", isOpen: false };
+      return { task, word: "Failed", note: reasonOf(task), tone: "bad", isOpen: false, canBeSaidAgain: true };
     case "rejected":
-      return { task, word: "Refused", note: reasonOf(task), tone: "bad", isOpen: false };
+      return {
+        task,
+        word: "Refused",
+        note: reasonOf(task),
+        tone: "bad",
+        isOpen: false,
+        canBeSaidAgain: true,
+      };
     case "cancelled":
-      return { task, word: "Cancelled", note: undefined, tone: "quiet", isOpen: false };
+      return { task, word: "Cancelled", note: undefined, tone: "quiet", isOpen: false, canBeSaidAgain: true };
   }
 }
 
@@ -54,6 +63,11 @@ function placeOf(
   const before = waiting.find((one) => one.task_id === task.id)?.position;
   if (before == null) return undefined;
   return before === 0 ? "next in line" : `${before} before it`;
+}
+
+/** Without its reason where that stands in the conversation already, as a message. */
+export function saidOnce(work: Work, answered: ReadonlySet<string>): Work {
+  return work.tone === "bad" && answered.has(work.task.id) ? { ...work, note: undefined } : work;
 }
 
 /** The message at which the state of each task is told: the last that asked something of it. */

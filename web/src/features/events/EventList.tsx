@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { WarrenEvent } from "../../api/types";
 import { Ago } from "../../components/Ago";
 import { Icon } from "../../components/Icon";
@@ -14,26 +14,52 @@ interface EventListProps {
 }
 
 export function EventList({ events, isGlobal }: EventListProps) {
+  const past = useMemo(() => namesIn(events), [events]);
   return (
     <ol className="events" aria-label="Events, newest first">
       {events.map((event) => (
-        <EventLine key={event.seq} event={event} isGlobal={isGlobal} />
+        <EventLine key={event.seq} event={event} isGlobal={isGlobal} past={past} />
       ))}
     </ol>
   );
 }
 
-function EventLine({ event, isGlobal }: { event: WarrenEvent; isGlobal: boolean }) {
+/** What workspaces were called that are gone: their first and last events say it. */
+function namesIn(events: readonly WarrenEvent[]): ReadonlyMap<string, string> {
+  const names = new Map<string, string>();
+  for (const { kind, workspace_id, data } of events) {
+    if (!kind.startsWith("workspace.lifecycle.")) continue;
+    const { name } = data as { name?: unknown };
+    if (workspace_id && typeof name === "string" && !names.has(workspace_id)) names.set(workspace_id, name);
+  }
+  return names;
+}
+
+interface EventLineProps {
+  event: WarrenEvent;
+  isGlobal: boolean;
+  past: ReadonlyMap<string, string>;
+}
+
+function EventLine({ event, isGlobal, past }: EventLineProps) {
   const [isOpen, setIsOpen] = useState(false);
-  const { text, tone } = describe(event);
+  const people = usePeopleNames();
+  const by = event.principal.kind === "user" ? principalName(event.principal, people) : undefined;
+  const { text, tone } = describe(event, by);
   return (
     <li className="event" data-tone={tone} data-seq={event.seq}>
       <span className="event-mark" aria-hidden="true" />
       <div className="event-body">
         <div className="event-line">
           <span className="event-text">
-            {event.workspace_id && isGlobal && <WorkspaceName id={event.workspace_id} event={event} />}{" "}
+            {event.workspace_id && isGlobal && <WorkspaceName id={event.workspace_id} past={past} />}{" "}
             <span>{event.workspace_id && !isGlobal ? capitalized(text) : text}</span>
+            {by && !text.startsWith(by) && (
+              <span className="event-by">
+                {" · "}
+                <bdi>{by}</bdi>
+              </span>
+            )}
           </span>
           <span className="event-when">
             <Ago at={event.at} />
@@ -78,7 +104,7 @@ function Details({ event }: { event: WarrenEvent }) {
   );
 }
 
-function WorkspaceName({ id, event }: { id: string; event: WarrenEvent }) {
+function WorkspaceName({ id, past }: { id: string; past: ReadonlyMap<string, string> }) {
   const name = useWorkspaceName(id);
   if (name) {
     return (
@@ -87,9 +113,7 @@ function WorkspaceName({ id, event }: { id: string; event: WarrenEvent }) {
       </Link>
     );
   }
-  // The workspace is gone; its creation still says how it was called.
-  const called = event.kind === "workspace.lifecycle.created" ? event.data.name : `workspace ${id.slice(-6)}`;
-  return <span className="event-workspace">{called}</span>;
+  return <span className="event-workspace">{past.get(id) ?? `workspace ${id.slice(-6)}`}</span>;
 }
 
 function capitalized(text: string): string {

@@ -10,7 +10,8 @@ export interface Description {
   tone: Tone;
 }
 
-export function describe(event: WarrenEvent): Description {
+/** `who`: by whom, where it was a person. */
+export function describe(event: WarrenEvent, who = "Somebody"): Description {
   const { kind } = event;
   switch (event.kind) {
     case "workspace.lifecycle.created":
@@ -99,7 +100,7 @@ export function describe(event: WarrenEvent): Description {
     case "identity.token.revoked":
       return { text: "A token was revoked", tone: "warn" };
     case "identity.session.started":
-      return { text: "Somebody signed in", tone: "quiet" };
+      return { text: `${who} signed in`, tone: "quiet" };
     case "identity.user.joined":
       return {
         text: `${word(event.data.name) ?? "Somebody"} is in the org as ${word(event.data.role) ?? "?"}`,
@@ -112,6 +113,10 @@ export function describe(event: WarrenEvent): Description {
       };
     case "identity.user.left":
       return { text: `${word(event.data.name) ?? "Somebody"} is no longer in the org`, tone: "warn" };
+    case "fleet.template.stored":
+      return { text: `The template ${word(event.data.name) ?? "?"} was stored`, tone: "quiet" };
+    case "fleet.template.removed":
+      return { text: `The template ${word(event.data.name) ?? "?"} was removed`, tone: "warn" };
     case "secret.value.set":
       return { text: `The secret ${word(event.data.name) ?? "?"} was set`, tone: "quiet" };
     case "secret.value.removed":
@@ -142,7 +147,18 @@ function taskChange(to: string | undefined, reason: string | undefined): Descrip
     rejected: "bad",
     input_required: "warn",
   };
-  return { text: `has work that is ${spaced(to)}${because(reason)}`, tone: tones[to ?? ""] ?? "quiet" };
+  const words: Record<string, string> = {
+    submitted: "has work that waits",
+    working: "is at work",
+    completed: "did its work",
+    failed: "could not do its work",
+    rejected: "refused work",
+    cancelled: "was told to stop its work",
+    input_required: "asks back before it goes on",
+    auth_required: "waits to be let in",
+  };
+  const text = words[to ?? ""] ?? `has work that is ${spaced(to)}`;
+  return { text: text + because(reason), tone: tones[to ?? ""] ?? "quiet" };
 }
 
 function sessionChange(data: EventData<"agent.session.changed">): Description {

@@ -61,6 +61,7 @@ export class Refresher {
       // A conversation gets its session with the first message.
       if (!chats.has(id)) this.rereads.again(keys.openConversations(id));
     }
+    if (sessions.size > 0) this.rereads.again(keys.running);
     for (const id of toolRules) this.rereads.again(keys.toolRules(id));
     if (people) {
       this.rereads.again(keys.people);

@@ -4,8 +4,10 @@ import {
   applyNodeChanges,
   Background,
   BackgroundVariant,
+  BaseEdge,
   Controls,
   type Edge,
+  type EdgeProps,
   Handle,
   MiniMap,
   type Node,
@@ -24,26 +26,40 @@ import { STATUS_WORDS, StatusBadge } from "../../components/StatusBadge";
 import { Link, workspacePlace } from "../../routes/router";
 import { useMay } from "../signIn/me";
 import { homeTab } from "../workspaces/home";
-import { providerKind } from "../workspaces/order";
-import { layout, NODE_HEIGHT, NODE_WIDTH, type Point } from "./layout";
+import { matches, providerKind } from "../workspaces/order";
+import { layout, linePath, NODE_HEIGHT, NODE_WIDTH, type Point, type Spot } from "./layout";
 import { readMoved, writeMoved } from "./moved";
 import { NestDialog } from "./NestDialog";
 
-type WorkspaceNode = Node<{ workspace: Workspace }, "workspace">;
+interface CardData extends Record<string, unknown> {
+  workspace: Workspace;
+  /** How many stand directly below it. */
+  below: number;
+  /** It is not what is looked for. */
+  isDim: boolean;
+}
+type WorkspaceNode = Node<CardData, "workspace">;
+type LineEdge = Edge<{ entry: Spot["entry"] }, "line">;
 
 const nodeTypes = { workspace: memo(WorkspaceCard) };
+const edgeTypes = { line: Line };
 
 export default function WorkspaceMap({ workspaces }: { workspaces: readonly Workspace[] }) {
   const [moved, setMoved] = useState(readMoved);
   const [nodes, setNodes] = useState<WorkspaceNode[]>([]);
   const [nesting, setNesting] = useState<{ child: Workspace; parent: Workspace }>();
   const mayWrite = useMay("workspaces:write");
+  const [sought, setSought] = useState("");
   const places = useMemo(() => layout(workspaces), [workspaces]);
-  const edges = useMemo(() => edgesOf(workspaces), [workspaces]);
+  const edges = useMemo(() => edgesOf(workspaces, places, moved), [workspaces, places, moved]);
+  const found = useMemo(
+    () => (sought.trim() ? workspaces.filter((one) => matches(one, sought)).length : undefined),
+    [workspaces, sought],
+  );
 
   useEffect(() => {
-    setNodes((shown) => nodesOf(workspaces, places, moved, shown));
-  }, [workspaces, places, moved]);
+    setNodes((shown) => nodesOf(workspaces, places, moved, sought.trim(), shown));
+  }, [workspaces, places, moved, sought]);
 
   const onNodesChange = useCallback((changes: NodeChange<WorkspaceNode>[]) => {
     setNodes((shown) => applyNodeChanges(changes, shown));
@@ -78,6 +94,7 @@ export default function WorkspaceMap({ workspaces }: { workspaces: readonly Work
         nodes={nodes}
         edges={edges}
         nodeTypes={nodeTypes}
+        edgeTypes={edgeTypes}
         onNodesChange={onNodesChange}
         onNodeDragStop={onNodeDragStop}
         nodesFocusable={false}
@@ -86,13 +103,25 @@ export default function WorkspaceMap({ workspaces }: { workspaces: readonly Work
         deleteKeyCode={null}
         onlyRenderVisibleElements
         fitView
-        fitViewOptions={{ padding: 0.2, maxZoom: 1 }}
+        fitViewOptions={{ padding: 0.08, maxZoom: 1 }}
         minZoom={0.05}
         maxZoom={1.6}
       >
         <Background variant={BackgroundVariant.Dots} gap={22} size={1.4} />
         <Controls showInteractive={false} />
         <MiniMap pannable zoomable nodeClassName={statusClass} ariaLabel="Overview of the map" />
+        <Panel position="top-left" className="map-find">
+          <input
+            type="search"
+            aria-label="Find on the map"
+            placeholder="Find on the map"
+            value={sought}
+            onChange={(event) => setSought(event.target.value)}
+          />
+          <span role="status" className="hint">
+            {found !== undefined && `${found} found`}
+          </span>
+        </Panel>
         <Panel position="top-right">
           <Button onClick={tidy} disabled={Object.keys(moved).length === 0}>
             Tidy up
@@ -112,28 +141,51 @@ export default function WorkspaceMap({ workspaces }: { workspaces: readonly Work
   );
 }
 
-/** From afar only colour can be read, and a thousand nodes are in sight: they are drawn as plain blocks. */
-const FAR_ZOOM = 0.3;
-const isFar = (state: ReactFlowState) => state.transform[2] < FAR_ZOOM;
+/** From afar there is room for less: first for the name alone, in large letters, then for those of teams. */
+type Distance = "near" | "middle" | "far" | "farthest";
+const distanceOf = ({ transform: [, , zoom] }: ReactFlowState): Distance => {
+  if (zoom >= 0.6) return "near";
+  if (zoom >= 0.3) return "middle";
+  return zoom >= 0.13 ? "far" : "farthest";
+};
 
-function WorkspaceCard({ data: { workspace } }: NodeProps<WorkspaceNode>) {
-  const far = useStore(isFar);
+function WorkspaceCard({ data: { workspace, below, isDim } }: NodeProps<WorkspaceNode>) {
+  const distance = useStore(distanceOf);
   return (
-    <div className="map-node" data-status={workspace.status} data-far={far || undefined}>
+    <div
+      className="map-node"
+      data-status={workspace.status}
+      data-distance={distance}
+      data-team={below > 0 || undefined}
+      data-dim={isDim || undefined}
+    >
       <Handle type="target" position={Position.Top} isConnectable={false} />
+      <Handle id="side" type="target" position={Position.Left} isConnectable={false} />
       <Link
         to={workspacePlace(workspace.id, homeTab(workspace))}
         className="map-node-link"
-        label={far ? `${workspace.name}, ${STATUS_WORDS[workspace.status]}` : undefined}
+        label={distance === "near" ? undefined : `${workspace.name}, ${STATUS_WORDS[workspace.status]}`}
       >
-        {!far && <CardText workspace={workspace} />}
+        {distance === "near" ? (
+          <CardText workspace={workspace} below={below} />
+        ) : (
+          (distance !== "farthest" || below > 0) && <span className="map-node-name">{workspace.name}</span>
+        )}
       </Link>
       <Handle type="source" position={Position.Bottom} isConnectable={false} />
     </div>
   );
 }
 
-function CardText({ workspace }: { workspace: Workspace }) {
+function Line({ id, sourceX, sourceY, targetX, targetY, data }: EdgeProps<LineEdge>) {
+  const path = linePath({ x: sourceX, y: sourceY }, { x: targetX, y: targetY }, data?.entry ?? "top");
+  return <BaseEdge id={id} path={path} />;
+}
+
+function CardText({ workspace, below }: { workspace: Workspace; below: number }) {
+  const { vitals, role, reason } = workspace;
+  const doing = vitals?.current_task ?? (vitals?.active_tasks ? "at work" : undefined);
+  const line = reason ?? doing ?? role ?? (below > 0 ? `${below} below it` : undefined);
   return (
     <>
       <span className="map-node-line">
@@ -141,37 +193,65 @@ function CardText({ workspace }: { workspace: Workspace }) {
         <span className="tag">{providerKind(workspace)}</span>
       </span>
       <StatusBadge status={workspace.status} />
-      {workspace.reason && <span className="map-node-reason">{workspace.reason}</span>}
+      {line && <span className="map-node-reason">{line}</span>}
     </>
   );
 }
 
 function nodesOf(
   workspaces: readonly Workspace[],
-  places: ReadonlyMap<string, Point>,
+  places: ReadonlyMap<string, Spot>,
   moved: Record<string, Point>,
+  sought: string,
   shown: readonly WorkspaceNode[],
 ): WorkspaceNode[] {
+  const below = new Map<string, number>();
+  for (const { parent_id } of workspaces) {
+    if (parent_id) below.set(parent_id, (below.get(parent_id) ?? 0) + 1);
+  }
   const before = new Map(shown.map((node) => [node.id, node]));
   return workspaces.map((workspace) => ({
     // What the library measured and selected stays; what we know replaces the rest.
     ...before.get(workspace.id),
     id: workspace.id,
     type: "workspace" as const,
-    position: moved[workspace.id] ?? places.get(workspace.id) ?? { x: 0, y: 0 },
-    data: { workspace },
+    position: moved[workspace.id] ?? pointOf(places.get(workspace.id)),
+    data: {
+      workspace,
+      below: below.get(workspace.id) ?? 0,
+      isDim: sought !== "" && !matches(workspace, sought),
+    },
     width: NODE_WIDTH,
     height: NODE_HEIGHT,
   }));
 }
 
-function edgesOf(workspaces: readonly Workspace[]): Edge[] {
+function edgesOf(
+  workspaces: readonly Workspace[],
+  places: ReadonlyMap<string, Spot>,
+  moved: Record<string, Point>,
+): LineEdge[] {
   const known = new Set(workspaces.map((row) => row.id));
-  return workspaces.flatMap(({ id, parent_id }) =>
-    parent_id && known.has(parent_id)
-      ? [{ id: `${parent_id}-${id}`, source: parent_id, target: id, type: "smoothstep", selectable: false }]
-      : [],
-  );
+  return workspaces.flatMap(({ id, parent_id }) => {
+    if (!parent_id || !known.has(parent_id)) return [];
+    // What somebody put elsewhere is reached from above, wherever that is.
+    const entry = moved[id] ? "top" : (places.get(id)?.entry ?? "top");
+    return [
+      {
+        id: `${parent_id}-${id}`,
+        source: parent_id,
+        target: id,
+        targetHandle: entry === "side" ? "side" : null,
+        type: "line" as const,
+        data: { entry },
+        selectable: false,
+      },
+    ];
+  });
+}
+
+function pointOf(spot: Spot | undefined): Point {
+  return { x: spot?.x ?? 0, y: spot?.y ?? 0 };
 }
 
 function holdsCentre(target: WorkspaceNode, node: WorkspaceNode): boolean {

@@ -7,7 +7,7 @@ import { formatMoment } from "../../components/format";
 import { Mark } from "../../components/Icon";
 import { Loading, ProblemPanel } from "../../components/States";
 import { useSignInProvider } from "../signIn/signIn";
-import { useInvitationPreview, useTakeInvitation } from "./queries";
+import { useInvitationPreview, useProviderInvitation, useTakeInvitation } from "./queries";
 import { callName, invitationRefusal, isName, NAME_PATTERN, ROLE_MEANING, suggestedName } from "./words";
 
 interface InvitationPageProps {
@@ -74,10 +74,13 @@ export function InvitationPage({ secret, me, onDone }: InvitationPageProps) {
                   onClick={() => take.mutate({ secret })}
                 >{`Join as ${callName(me)}`}</Button>
               ) : (
-                <NameForm
-                  isBusy={take.isPending}
-                  onJoin={(name, display_name) => take.mutate({ secret, name, display_name })}
-                />
+                <>
+                  {provider && <ProviderButton provider={provider} secret={secret} />}
+                  <NameForm
+                    isBusy={take.isPending}
+                    onJoin={(name, display_name) => take.mutate({ secret, name, display_name })}
+                  />
+                </>
               )}
               {take.isError && <ProblemPanel error={take.error} what="You are not in yet." />}
               {me && <Button onClick={onDone}>Not now</Button>}
@@ -108,12 +111,20 @@ function ByProvider({
   return (
     <>
       <p>It was made for one e-mail address. Sign in with the account that has it.</p>
-      <a
-        className="button button-primary"
-        href={`${provider.path}?${new URLSearchParams({ invitation: secret })}`}
-      >
-        Sign in with {provider.name}
-      </a>
+      <ProviderButton provider={provider} secret={secret} />
+    </>
+  );
+}
+
+/** Takes the invitation as who the organisation says that one is. */
+function ProviderButton({ provider, secret }: { provider: { name: string }; secret: string }) {
+  const begin = useProviderInvitation();
+  return (
+    <>
+      <Button tone="primary" isBusy={begin.isPending || begin.isSuccess} onClick={() => begin.mutate(secret)}>
+        {`Sign in with ${provider.name}`}
+      </Button>
+      {begin.isError && <ProblemPanel error={begin.error} what="You are not in yet." />}
     </>
   );
 }

@@ -4,7 +4,7 @@ import { Ago } from "../../components/Ago";
 import { Button } from "../../components/Button";
 import { Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { useMay, useMe } from "../signIn/me";
-import { LinkDialog, RoleDialog, TakeOutDialog } from "./dialogs";
+import { ChangeDialog, LinkDialog, TakeOutDialog } from "./dialogs";
 import { useUsers } from "./queries";
 import { hasLeft, inOrder, roleWord } from "./words";
 
@@ -29,7 +29,7 @@ export function UserList() {
 function UserRow({ user }: { user: User }) {
   const me = useMe();
   const mayOperate = useMay("org:operate");
-  const [dialog, setDialog] = useState<"role" | "out" | "link">();
+  const [dialog, setDialog] = useState<"change" | "out" | "link">();
   const close = () => setDialog(undefined);
   const isMe = me.user?.id === user.id;
   const isPast = hasLeft(user);
@@ -51,19 +51,22 @@ function UserRow({ user }: { user: User }) {
       <span className="hint">
         {isPast ? "left " : "joined "}
         {(user.left_at ?? user.since) && <Ago at={user.left_at ?? user.since ?? ""} />}
+        {!isPast && user.last_seen_at && (
+          <>
+            , seen <Ago at={user.last_seen_at} />
+          </>
+        )}
       </span>
-      {!isPast && mayOperate && (
+      {!isPast && (mayOperate || isMe) && (
         <div className="actions">
-          {user.role && (
-            <Button
-              icon="pencil"
-              aria-label={`Change the role of ${user.display_name}`}
-              onClick={() => setDialog("role")}
-            >
-              Role
-            </Button>
-          )}
-          {mayLink && (
+          <Button
+            icon="pencil"
+            aria-label={`Change ${user.display_name}`}
+            onClick={() => setDialog("change")}
+          >
+            Change
+          </Button>
+          {mayOperate && mayLink && (
             <Button
               icon="link"
               aria-label={`Sign-in link for ${user.display_name}`}
@@ -72,7 +75,7 @@ function UserRow({ user }: { user: User }) {
               Link
             </Button>
           )}
-          {user.role && (
+          {mayOperate && user.role && (
             <Button
               icon="trash"
               aria-label={`Take ${user.display_name} out of ${me.org.name}`}
@@ -82,7 +85,7 @@ function UserRow({ user }: { user: User }) {
           )}
         </div>
       )}
-      {dialog === "role" && <RoleDialog user={user} onClose={close} />}
+      {dialog === "change" && <ChangeDialog user={user} onClose={close} />}
       {dialog === "out" && <TakeOutDialog user={user} isMe={isMe} onClose={close} />}
       {dialog === "link" && <LinkDialog user={user} onClose={close} />}
     </li>

@@ -5,11 +5,11 @@ import { Button } from "../../components/Button";
 import { Dialog } from "../../components/Dialog";
 import { useNotify } from "../../components/Notices";
 import { Loading, ProblemPanel } from "../../components/States";
-import { useMe } from "../signIn/me";
+import { useMay, useMe } from "../signIn/me";
 import { OneTimeLink } from "./OneTimeLink";
 import { useChangeUser, useInvite, useMakeLink, useTakeOut } from "./queries";
 import { RoleField } from "./RoleField";
-import { ROLE_WORD } from "./words";
+import { isName, NAME_PATTERN, ROLE_WORD, userChange } from "./words";
 
 const DAYS = [1, 7, 30] as const;
 const DAY_SECONDS = 86_400;
@@ -89,26 +89,80 @@ interface UserDialogProps {
   onClose: () => void;
 }
 
-export function RoleDialog({ user, onClose }: UserDialogProps) {
-  const [role, setRole] = useState<OrgRole>(user.role ?? "member");
+/** What somebody is called and may do. Those who do not run the org change their own name to be shown. */
+export function ChangeDialog({ user, onClose }: UserDialogProps) {
+  const me = useMe();
+  const mayOperate = useMay("org:operate");
+  const [displayName, setDisplayName] = useState(user.display_name);
+  const [name, setName] = useState(user.name);
+  const [role, setRole] = useState(user.role ?? undefined);
+  const [isAdmin, setIsAdmin] = useState(user.is_admin);
   const notify = useNotify();
+  const body = userChange(user, { display_name: displayName.trim(), name, role, is_admin: isAdmin });
   const change = useChangeUser(user.id, () => {
-    notify(`${user.display_name} is ${ROLE_WORD[role].toLowerCase()} now`);
+    const is = body.role ? `${ROLE_WORD[body.role].toLowerCase()} now` : "changed";
+    notify(`${displayName.trim()} is ${is}`);
     onClose();
   });
+  const displayId = useId();
+  const nameId = useId();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (role === user.role) onClose();
-    else change.mutate({ role });
+    if (Object.keys(body).length === 0) onClose();
+    else change.mutate(body);
   };
   return (
-    <Dialog title={`Role of ${user.display_name}`} onClose={onClose}>
+    <Dialog title={`Change ${user.display_name}`} onClose={onClose}>
       <form className="form" onSubmit={submit}>
-        <RoleField value={role} onChange={setRole} />
-        {change.isError && <ProblemPanel error={change.error} what="The role was not changed." />}
+        <div className="field">
+          <label htmlFor={displayId}>Name to be shown</label>
+          <input
+            id={displayId}
+            data-autofocus
+            required
+            maxLength={80}
+            autoComplete="off"
+            value={displayName}
+            onChange={(event) => setDisplayName(event.target.value)}
+          />
+        </div>
+        {mayOperate && (
+          <div className="field">
+            <label htmlFor={nameId}>Short name</label>
+            <input
+              id={nameId}
+              className="mono"
+              required
+              maxLength={63}
+              autoComplete="off"
+              autoCapitalize="off"
+              spellCheck={false}
+              pattern={NAME_PATTERN}
+              title="Small letters, digits and . _ -"
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+            />
+          </div>
+        )}
+        {mayOperate && role && <RoleField value={role} onChange={setRole} />}
+        {me.is_admin && (
+          <label className="choice">
+            <input type="checkbox" checked={isAdmin} onChange={(event) => setIsAdmin(event.target.checked)} />
+            <span>
+              <strong>Admin: runs this Warren</strong>
+              <span className="choice-note">May do everything in every org, and make orgs.</span>
+            </span>
+          </label>
+        )}
+        {change.isError && <ProblemPanel error={change.error} what="Nothing was changed." />}
         <footer className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" tone="primary" isBusy={change.isPending}>
+          <Button
+            type="submit"
+            tone="primary"
+            isBusy={change.isPending}
+            disabled={!displayName.trim() || !isName(name)}
+          >
             Save
           </Button>
         </footer>

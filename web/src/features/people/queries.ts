@@ -133,6 +133,17 @@ export function useInvitationPreview(secret: string) {
   });
 }
 
+/** Leads to the provider with the invitation in hand. The secret is sent, never put into an address. */
+export function useProviderInvitation() {
+  const api = useApi();
+  return useMutation({
+    mutationFn: (invitation: string) =>
+      answer(api.POST("/api/v1/sign-in/provider", { body: { invitation } })),
+    onSuccess: ({ url }) => window.location.assign(url),
+    onError: () => undefined,
+  });
+}
+
 export function useTakeInvitation(onTaken: () => void) {
   const api = useApi();
   const queries = useQueryClient();

@@ -1,6 +1,6 @@
 // People, roles, invitations and quotas, in words.
 import type { Problem } from "../../api/problem";
-import type { Invitation, Org, OrgQuotas, OrgRole, SignIn, User } from "../../api/types";
+import type { Invitation, Org, OrgQuotas, OrgRole, PatchUser, SignIn, User } from "../../api/types";
 
 export const ROLES: readonly OrgRole[] = ["viewer", "member", "operator"];
 
@@ -31,6 +31,19 @@ export function callName({ user, principal }: SignIn): string {
 export function inOrder(users: readonly User[]): User[] {
   const byName = (a: User, b: User) => a.display_name.localeCompare(b.display_name);
   return [...users].sort((a, b) => Number(hasLeft(a)) - Number(hasLeft(b)) || byName(a, b));
+}
+
+/** Only what is different: what is absent stays as somebody else may have set it meanwhile. */
+export function userChange(
+  user: User,
+  wanted: { display_name: string; name: string; role: OrgRole | undefined; is_admin: boolean },
+): PatchUser {
+  const change: PatchUser = {};
+  if (wanted.display_name !== user.display_name) change.display_name = wanted.display_name;
+  if (wanted.name !== user.name) change.name = wanted.name;
+  if (wanted.role && wanted.role !== user.role) change.role = wanted.role;
+  if (wanted.is_admin !== user.is_admin) change.is_admin = wanted.is_admin;
+  return change;
 }
 
 export function hasLeft({ left_at }: User): boolean {

@@ -5,34 +5,55 @@ import { Button } from "../../components/Button";
 import { Icon } from "../../components/Icon";
 import { useNotify } from "../../components/Notices";
 import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
-import { useMay } from "../signIn/me";
+import { chatPlace, Link, taskConversation } from "../../routes/router";
+import { NotAllowed, useMay } from "../signIn/me";
+import { hasAgent } from "../workspaces/home";
 import { useRuns, useScheduleAction, useSchedules } from "./queries";
+import { RemoveScheduleDialog, ScheduleDialog } from "./ScheduleDialog";
 import { nextOf, runOf, timesOf } from "./words";
 
 /** What is said to the workspace's agent at set times (X40), and what became of it. */
 export function SchedulesTab({ workspace }: { workspace: Workspace }) {
   const query = useSchedules(workspace.id);
+  const mayWrite = useMay("workspaces:write");
+  const [isMaking, setIsMaking] = useState(false);
   if (query.isPending) return <Loading what="schedules" />;
   if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
   const { items, isPartial } = query.data;
-  if (items.length === 0) {
-    return (
-      <Empty icon="clock" title="Nothing is said to this workspace at set times">
-        <p className="hint">
-          Make a schedule with <code>warren schedule add</code>; it shows up here.
-        </p>
-      </Empty>
-    );
-  }
   return (
     <>
       <StaleNote query={query} />
-      <ul className="schedules" aria-label="Schedules">
-        {items.map((schedule) => (
-          <ScheduleCard key={schedule.id} schedule={schedule} />
-        ))}
-      </ul>
+      {mayWrite && items.length > 0 && (
+        <div className="tab-bar">
+          <Button icon="plus" onClick={() => setIsMaking(true)}>
+            New schedule
+          </Button>
+        </div>
+      )}
+      {items.length === 0 ? (
+        <Empty icon="clock" title="Nothing is said to this workspace at set times">
+          <p className="hint">
+            {hasAgent(workspace)
+              ? "A schedule says something to its agent, every so often or at set times."
+              : "It has no agent that would answer. Give it one first, on its Chat tab."}
+          </p>
+          {mayWrite ? (
+            <Button tone="primary" icon="plus" onClick={() => setIsMaking(true)}>
+              New schedule
+            </Button>
+          ) : (
+            <NotAllowed what="making a schedule" />
+          )}
+        </Empty>
+      ) : (
+        <ul className="schedules" aria-label="Schedules">
+          {items.map((schedule) => (
+            <ScheduleCard key={schedule.id} schedule={schedule} />
+          ))}
+        </ul>
+      )}
       {isPartial && <p className="hint">Only the first {items.length} are shown.</p>}
+      {isMaking && <ScheduleDialog workspaceId={workspace.id} onClose={() => setIsMaking(false)} />}
     </>
   );
 }
@@ -41,6 +62,8 @@ function ScheduleCard({ schedule }: { schedule: Schedule }) {
   const action = useScheduleAction(schedule.workspace_id, schedule.id);
   const notify = useNotify();
   const [isOpen, setIsOpen] = useState(false);
+  const [dialog, setDialog] = useState<"change" | "remove">();
+  const close = () => setDialog(undefined);
   const mayWrite = useMay("workspaces:write");
   const mayUse = useMay("workspaces:use");
   const { name, is_paused } = schedule;
@@ -74,6 +97,21 @@ function ScheduleCard({ schedule }: { schedule: Schedule }) {
             Run now
           </Button>
         )}
+        {mayWrite && (
+          <>
+            {schedule.problem == null && (
+              <Button icon="pencil" aria-label={`Change ${name}`} onClick={() => setDialog("change")}>
+                Change
+              </Button>
+            )}
+            <Button
+              icon="trash"
+              aria-label={`Remove ${name}`}
+              title="Remove"
+              onClick={() => setDialog("remove")}
+            />
+          </>
+        )}
       </div>
       <p className="message-text" dir="auto">
         {schedule.prompt}
@@ -94,6 +132,10 @@ function ScheduleCard({ schedule }: { schedule: Schedule }) {
         <Icon name="chevron" className="tree-chevron" /> What became of it
       </button>
       {isOpen && <Runs schedule={schedule} />}
+      {dialog === "change" && (
+        <ScheduleDialog workspaceId={schedule.workspace_id} schedule={schedule} onClose={close} />
+      )}
+      {dialog === "remove" && <RemoveScheduleDialog schedule={schedule} onClose={close} />}
     </li>
   );
 }
@@ -108,6 +150,14 @@ function Runs({ schedule }: { schedule: Schedule }) {
       {query.data.map((run) => (
         <li key={run.id} data-state={run.state}>
           <Ago at={run.slot ?? run.created_at} /> <span>{runOf(run)}</span>
+          {run.task_id && (
+            <>
+              {" · "}
+              <Link to={chatPlace(schedule.workspace_id, taskConversation(run.task_id))}>
+                what was answered
+              </Link>
+            </>
+          )}
         </li>
       ))}
     </ol>

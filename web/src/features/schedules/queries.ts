@@ -3,6 +3,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { answer } from "../../api/client";
 import { useApi } from "../../api/context";
 import { keys } from "../../api/keys";
+import type { CreateSchedule, PatchSchedule, PreviewSchedule } from "../../api/types";
+import type { Times } from "./words";
 
 const SHOWN_SCHEDULES = 100;
 const SHOWN_RUNS = 10;
@@ -31,6 +33,51 @@ export function useRuns(workspaceId: string, id: string, isWanted: boolean) {
       const page = await answer(api.GET("/api/v1/schedules/{id}/runs", { params: { path: { id }, query } }));
       return page.items;
     },
+  });
+}
+
+/** Makes one, or changes the one that is named. */
+export function useSaveSchedule(workspaceId: string, id: string | undefined, onDone: () => void) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (body: CreateSchedule) => {
+      if (id === undefined) {
+        const params = { path: { id: workspaceId } };
+        return answer(api.POST("/api/v1/workspaces/{id}/schedules", { params, body }));
+      }
+      const { name: _, ...change } = body;
+      return answer(
+        api.PATCH("/api/v1/schedules/{id}", { params: { path: { id } }, body: change as PatchSchedule }),
+      );
+    },
+    onSuccess: onDone,
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.schedules(workspaceId) }),
+  });
+}
+
+export function useRemoveSchedule(workspaceId: string, id: string, onDone: () => void) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: async (): Promise<void> => {
+      await api.DELETE("/api/v1/schedules/{id}", { params: { path: { id } } });
+    },
+    onSuccess: onDone,
+    onSettled: () => queries.invalidateQueries({ queryKey: keys.schedules(workspaceId) }),
+  });
+}
+
+/** When it would fire, as far as what is typed can be read. */
+export function usePreview(times: Times | undefined) {
+  const api = useApi();
+  return useQuery({
+    queryKey: ["schedule-preview", times],
+    enabled: times !== undefined,
+    retry: false,
+    placeholderData: (before) => before,
+    queryFn: () =>
+      answer(api.POST("/api/v1/schedules/preview", { body: { ...times, count: 3 } as PreviewSchedule })),
   });
 }
 

@@ -1,6 +1,7 @@
 // Who looks at the page and what they may do. What one may not do is not offered; the server decides all the same.
 import { createContext, Fragment, type ReactNode, useContext } from "react";
 import type { SignIn } from "../../api/types";
+import { ownDrafts } from "../../components/draft";
 import { useSignInState, whereOf } from "./signIn";
 
 /** The scopes that the page asks about. */
@@ -8,6 +9,9 @@ export type Right =
   | "workspaces:write"
   | "workspaces:use"
   | "approvals:decide"
+  | "tokens:read"
+  | "tokens:write"
+  | "secrets:read"
   | "secrets:write"
   | "org:operate";
 
@@ -19,6 +23,8 @@ export function MeProvider({ children }: { children: ReactNode }) {
   // Beneath the sign-in page everything stays as it was, for whoever comes back.
   const me = data?.signIn ?? data?.was;
   if (!me) return null;
+  // Before anything below reads one.
+  ownDrafts(me.user?.id ?? me.principal.id);
   return (
     <MeContext value={me}>
       <Fragment key={whereOf(me)}>{children}</Fragment>

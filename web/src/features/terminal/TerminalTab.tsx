@@ -92,7 +92,7 @@ function Pane({ workspaceId, target, onAttached, onLeave }: PaneProps) {
   const connection = useMemo(() => new TerminalConnection(api, workspaceId, target, onAttached), []);
   const state = useSyncExternalStore(connection.subscribe, connection.snapshot);
   return (
-    <section className="terminal" aria-label="Terminal" data-phase={state.phase}>
+    <section className="terminal-frame" aria-label="Terminal" data-phase={state.phase}>
       <Suspense fallback={<Loading what="the terminal" />}>
         <TerminalView connection={connection} onLeave={onLeave} />
       </Suspense>

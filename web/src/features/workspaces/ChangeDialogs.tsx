@@ -6,6 +6,8 @@ import { Dialog } from "../../components/Dialog";
 import { useNotify } from "../../components/Notices";
 import { ProblemPanel } from "../../components/States";
 import { useRouter } from "../../routes/router";
+import { useAgents } from "../agents/queries";
+import { wordsOf } from "./newWorkspace";
 import { asTree } from "./order";
 import { outside, ParentSelect } from "./ParentSelect";
 import { useDeleteWorkspace, usePatchWorkspace, useWorkspaces } from "./queries";
@@ -18,15 +20,26 @@ interface DialogProps {
 export function EditDialog({ workspace, onClose }: DialogProps) {
   const [name, setName] = useState(workspace.name);
   const [parent, setParent] = useState(workspace.parent_id ?? "");
+  const [role, setRole] = useState(workspace.role ?? "");
+  const named = (workspace.agent as { name?: string | null } | null | undefined)?.name ?? "";
+  const [agent, setAgent] = useState(named);
+  const [program, setProgram] = useState("");
+  const agents = useAgents();
   const patch = usePatchWorkspace(workspace.id);
   const notify = useNotify();
   const nameId = useId();
+  const roleId = useId();
+  const agentId = useId();
+  const programId = useId();
   const submit = (event: FormEvent) => {
     event.preventDefault();
     // Only what was changed is sent: what is absent stays as somebody else may have set it meanwhile.
     const body: PatchWorkspace = {};
     if (name !== workspace.name) body.name = name;
     if (parent !== (workspace.parent_id ?? "")) body.parent_id = parent || null;
+    if (role.trim() !== (workspace.role ?? "")) body.role = role.trim() || null;
+    if (workspace.runtime === "hosted" && agent !== named) body.agent = agent || null;
+    if (workspace.runtime === "resident" && program.trim()) body.command = wordsOf(program);
     if (Object.keys(body).length === 0) {
       onClose();
       return;
@@ -54,6 +67,47 @@ export function EditDialog({ workspace, onClose }: DialogProps) {
           />
         </div>
         <ParentSelect value={parent} onChange={setParent} except={workspace.id} />
+        <div className="field">
+          <label htmlFor={roleId}>What it is there for</label>
+          <input
+            id={roleId}
+            autoComplete="off"
+            maxLength={100}
+            value={role}
+            onChange={(event) => setRole(event.target.value)}
+          />
+        </div>
+        {workspace.runtime === "hosted" && (
+          <div className="field">
+            <label htmlFor={agentId}>Agent</label>
+            <select id={agentId} value={agent} onChange={(event) => setAgent(event.target.value)}>
+              <option value="">None</option>
+              {named && !agents.data?.some(({ name: one }) => one === named) && (
+                <option value={named}>{named}</option>
+              )}
+              {agents.data?.map(({ name: one, model }) => (
+                <option key={one} value={one}>
+                  {one} ({model})
+                </option>
+              ))}
+            </select>
+          </div>
+        )}
+        {workspace.runtime === "resident" && (
+          <div className="field">
+            <label htmlFor={programId}>Another program and its arguments</label>
+            <input
+              id={programId}
+              className="mono"
+              autoComplete="off"
+              spellCheck={false}
+              placeholder="as it is"
+              value={program}
+              onChange={(event) => setProgram(event.target.value)}
+            />
+            <p className="hint">It counts from the next start of its runner: restart the workspace after.</p>
+          </div>
+        )}
         {patch.isError && <ProblemPanel error={patch.error} />}
         <footer className="dialog-foot">
           <Button onClick={onClose}>Cancel</Button>

@@ -1,8 +1,10 @@
 import type { ReactNode } from "react";
 import type { Workspace } from "../../api/types";
 import { Ago } from "../../components/Ago";
-import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
+import { Empty, Loading, ProblemPanel, StaleNote, WithCode } from "../../components/States";
 import { StatusBadge } from "../../components/StatusBadge";
+import { SecretSection } from "../settings/SecretSection";
+import { limitRows } from "./limits";
 import { useWorkspaceHealth } from "./queries";
 
 export function HealthTab({ workspace }: { workspace: Workspace }) {
@@ -21,28 +23,27 @@ export function HealthTab({ workspace }: { workspace: Workspace }) {
               ["Status", <StatusBadge key="status" status={query.data.status} />],
               ["Reason", query.data.reason ?? "–"],
               ["Wanted", workspace.desired],
-              ["Runtime", workspace.runtime],
-              ["Tier", workspace.tier],
-              ["Generation", generations(workspace)],
-              ["Version", workspace.version],
+              ["Who works in it", RUNTIME_WORDS[workspace.runtime]],
+              ["Privileges", workspace.tier],
+              ["Settings", generations(workspace)],
               ["Changed", <Ago key="changed" at={workspace.updated_at} />],
             ]}
           />
         </section>
         {workspace.vitals && <RuntimeCard vitals={workspace.vitals} />}
         <section className="card" aria-labelledby="health-registry">
-          <h2 id="health-registry">Registry</h2>
+          <h2 id="health-registry">Its place</h2>
           {registry ? (
             <Facts
               rows={[
                 ["State", registry.state],
                 ["Provider", registry.provider],
-                ["Opened", moment(registry.opened_at)],
-                ["Last success", moment(registry.last_success_at)],
-                ["Last attempt", moment(registry.last_attempt_at)],
+                ["Open since", moment(registry.opened_at)],
+                ["Last reached", moment(registry.last_success_at)],
+                ["Last tried", moment(registry.last_attempt_at)],
                 ["Last error", registry.last_error ?? "none"],
-                ["Opens", registry.opens],
-                ["Evictions", registry.evictions],
+                ["Opened", times(registry.opens)],
+                ["Let go to save memory", times(registry.evictions)],
               ]}
             />
           ) : (
@@ -51,12 +52,40 @@ export function HealthTab({ workspace }: { workspace: Workspace }) {
             </Empty>
           )}
         </section>
-        <section className="card" aria-labelledby="health-limits">
-          <h2 id="health-limits">Limits</h2>
-          <Facts rows={limitRows(registry?.limits ?? workspace.provider)} />
+        <section className="card card-wide" aria-labelledby="health-limits">
+          <h2 id="health-limits">What holds for it</h2>
+          <Limits limits={registry?.limits ?? workspace.provider} />
         </section>
       </div>
+      <SecretSection workspaceId={workspace.id} />
     </>
+  );
+}
+
+const RUNTIME_WORDS: Record<Workspace["runtime"], string> = {
+  hosted: "an agent of Warren’s, if it has one",
+  resident: "a program in its box",
+  external: "a program elsewhere",
+};
+
+function times(count: number): string {
+  return count === 0 ? "never" : count === 1 ? "once" : `${count} times`;
+}
+
+function Limits({ limits }: { limits: Record<string, unknown> }) {
+  const rows = limitRows(limits);
+  return (
+    <dl className="facts facts-columns">
+      {rows.map(({ word, value, note }) => (
+        <div key={word}>
+          <dt>{word}</dt>
+          <dd>
+            <WithCode text={value} />
+            {note && <span className="fact-note">{note}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 
@@ -69,7 +98,7 @@ function RuntimeCard({ vitals }: { vitals: NonNullable<Workspace["vitals"]> }) {
         rows={[
           ["Last report", moment(vitals.last_heartbeat_at)],
           ["Says it is", vitals.runtime_state || "well"],
-          ["Tasks", vitals.active_tasks],
+          ["Works on", vitals.active_tasks === 1 ? "1 task" : `${vitals.active_tasks} tasks`],
           ["Current task", vitals.current_task ?? "–"],
           ["Last progress", moment(vitals.last_progress_at)],
           ["Failed of late", `${Math.round(vitals.error_rate * 100)} %`],
@@ -94,24 +123,10 @@ function Facts({ rows }: { rows: readonly (readonly [string, ReactNode])[] }) {
 }
 
 function generations({ generation, observed_generation, behind_of }: Workspace): string {
-  if (generation === observed_generation) {
-    return String(generation);
-  }
-  const why = behind_of === "secrets" ? " for changed secrets" : "";
-  return `${observed_generation}, going to ${generation}${why}`;
+  if (generation === observed_generation) return "as wanted";
+  return behind_of === "secrets" ? "changed secrets are being brought in" : "a change is being brought in";
 }
 
 function moment(at: string | null | undefined): ReactNode {
   return at ? <Ago at={at} /> : "–";
-}
-
-/** `max_file_mb: 10` → “Max file”, “10 MB”. Names the page does not know are shown as they are. */
-export function limitRows(limits: Record<string, unknown>): [string, string][] {
-  return Object.entries(limits).map(([name, value]) => {
-    const unit = /_(mb|ms|bytes|seconds)$/.exec(name)?.[1];
-    const words = (unit ? name.slice(0, -unit.length - 1) : name).replaceAll("_", " ");
-    const shown = typeof value === "object" ? JSON.stringify(value) : String(value);
-    const units: Record<string, string> = { mb: " MB", ms: " ms", bytes: " B", seconds: " s" };
-    return [words.charAt(0).toUpperCase() + words.slice(1), shown + (unit ? units[unit] : "")];
-  });
 }

@@ -1,24 +1,19 @@
-import { memo, useMemo } from "react";
+import { memo } from "react";
 import type { Workspace } from "../../api/types";
 import { Empty, Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { STATUS_WORDS, StatusDot } from "../../components/StatusBadge";
 import { Link, useRouter, type WorkspaceTab, workspacePlace } from "../../routes/router";
 import { chosenTab, homeTab } from "./home";
-import { asTree, matches } from "./order";
 import { SHOWN_WORKSPACES, useWorkspaces } from "./queries";
+import { useSearch } from "./search";
 
-export function WorkspaceList({ search }: { search: string }) {
+export function WorkspaceList() {
   const query = useWorkspaces();
+  const { words: search, branches, found: shown, chosen } = useSearch();
   const { place } = useRouter();
   const current = place.page === "workspace" ? place.id : undefined;
   const open = query.data?.find(({ id }) => id === current);
   const tab = place.page === "workspace" ? chosenTab(place.tab, open) : undefined;
-  const branches = useMemo(() => asTree(query.data ?? []), [query.data]);
-  const shown = useMemo(
-    () => (search ? branches.filter(({ workspace }) => matches(workspace, search)) : branches),
-    [branches, search],
-  );
-
   if (query.isPending) return <Loading what="workspaces" />;
   if (!query.data) return <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />;
   if (branches.length === 0) return <p className="hint">No workspaces yet.</p>;
@@ -33,6 +28,7 @@ export function WorkspaceList({ search }: { search: string }) {
               workspace={workspace}
               depth={search ? 0 : depth}
               isCurrent={workspace.id === current}
+              isChosen={workspace.id === chosen?.id}
               tab={tab}
             />
           </li>
@@ -49,15 +45,17 @@ interface RowProps {
   workspace: Workspace;
   depth: number;
   isCurrent: boolean;
+  /** Enter in the search box opens it. */
+  isChosen: boolean;
   /** Absent: the one that the workspace opens on. */
   tab: WorkspaceTab | undefined;
 }
 
-const Row = memo(function Row({ workspace, depth, isCurrent, tab }: RowProps) {
+const Row = memo(function Row({ workspace, depth, isCurrent, isChosen, tab }: RowProps) {
   return (
     <Link
       to={workspacePlace(workspace.id, tab ?? homeTab(workspace))}
-      className="workspace-row"
+      className={isChosen ? "workspace-row workspace-row-chosen" : "workspace-row"}
       isCurrent={isCurrent}
     >
       {depth > 0 && <span className="indent" style={{ width: Math.min(depth, 6) * 14 }} aria-hidden="true" />}

@@ -7,6 +7,7 @@ import type { CreateWorkspace, PatchWorkspace, Workspace } from "../../api/types
 import { withRow } from "../events/refresher";
 
 const PAGE_SIZE = 500;
+const SHOWN_RUNNING = 50;
 /** The page shows this many at most and says so; more belong into a search on the server. */
 export const SHOWN_WORKSPACES = 5_000;
 
@@ -33,17 +34,50 @@ export function useWorkspaceHealth(id: string) {
   });
 }
 
+/** Sessions of all workspaces that run, or wait for somebody. */
+export function useRunningSessions() {
+  const api = useApi();
+  return useQuery({
+    queryKey: keys.running,
+    queryFn: async () => {
+      const read = async (status: "running" | "suspended") => {
+        const query = { status, limit: SHOWN_RUNNING };
+        return (await answer(api.GET("/api/v1/sessions", { params: { query } }))).items;
+      };
+      return (await Promise.all([read("running"), read("suspended")])).flat();
+    },
+  });
+}
+
 export function useServerInfo() {
   const api = useApi();
   return useQuery({ queryKey: keys.info, queryFn: () => answer(api.GET("/api/v1/info")) });
 }
 
+export interface NewSecret {
+  name: string;
+  value: string;
+}
+
+/** The workspace, then its secrets. It is there even where one of them was refused: that is told by name. */
 export function useCreateWorkspace() {
   const api = useApi();
   const keep = useKeepRow();
   return useMutation({
-    mutationFn: (body: CreateWorkspace) => answer(api.POST("/api/v1/workspaces", { body })),
-    onSuccess: keep,
+    mutationFn: async ({ body, secrets }: { body: CreateWorkspace; secrets: readonly NewSecret[] }) => {
+      const workspace = await answer(api.POST("/api/v1/workspaces", { body }));
+      const unset: string[] = [];
+      for (const { name, value } of secrets) {
+        const params = { path: { id: workspace.id, name } };
+        try {
+          await api.PUT("/api/v1/workspaces/{id}/secrets/{name}", { params, body: { value } });
+        } catch {
+          unset.push(name);
+        }
+      }
+      return { workspace, unset };
+    },
+    onSuccess: ({ workspace }) => keep(workspace),
   });
 }
 

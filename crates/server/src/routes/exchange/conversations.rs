@@ -100,7 +100,7 @@ pub(crate) async fn change(
 ) -> Result<axum::Json<Conversation>, Failure> {
     let row = match body.title {
         Some(title) => app.exchange.conversations.rename(&who, id, conversation, title).await?,
-        None => app.exchange.conversations.get(&who, id, conversation).await?,
+        None => app.exchange.conversations.for_use(&who, id, conversation).await?,
     };
     answer(&app, &row).await
 }

@@ -78,6 +78,16 @@ impl Browser {
         (response.status().as_u16(), response.json().await.unwrap_or_default())
     }
 
+    /// The same, and it says something.
+    pub(crate) async fn post(&mut self, url: &str, body: &serde_json::Value) -> (u16, serde_json::Value) {
+        let url: Url = url.parse().unwrap();
+        self.visited.push(url.clone());
+        let response = self.client.post(url.clone()).json(body).send().await.unwrap();
+        let status = response.status().as_u16();
+        self.keep_all(url.host_str().unwrap(), &response);
+        (status, response.json().await.unwrap_or_default())
+    }
+
     async fn go(&mut self, mut url: Url, mut form: Option<String>, from: Option<&str>) -> Page {
         for _ in 0..20 {
             let response = self.send(&url, form.take(), from).await;
@@ -117,6 +127,11 @@ impl Browser {
         };
         let request = if sent.is_empty() { request } else { request.header(header::COOKIE, sent.join("; ")) };
         let response = request.send().await.unwrap();
+        self.keep_all(host, &response);
+        response
+    }
+
+    fn keep_all(&mut self, host: &str, response: &reqwest::Response) {
         let set: Vec<String> = response
             .headers()
             .get_all(header::SET_COOKIE)
@@ -127,7 +142,6 @@ impl Browser {
             self.keep(host, &line);
             self.set.push(line);
         }
-        response
     }
 
     /// A server, or a test, wants this kept.
