@@ -55,6 +55,36 @@ async fn a_workspace_can_be_made_used_and_removed() {
     }
 }
 
+// S30: a client checks its calls against the schema before it sends them, so there must be some that pass both
+#[tokio::test]
+async fn what_the_schema_of_create_workspace_allows_is_accepted() {
+    let warren = Warren::start().await;
+    let template = warren.call("PUT", "/api/v1/templates/desk").token(&warren.token);
+    let answer = template.json(&json!({ "provider": { "kind": "memory" } })).send().await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    let client = connect(&warren, "/mcp").await;
+    let tools = client.list_all_tools().await.unwrap();
+    let tool = tools.iter().find(|tool| tool.name == "create_workspace").unwrap();
+    let schema = serde_json::Value::Object((*tool.input_schema).clone());
+    let schema = jsonschema::draft202012::new(&schema).unwrap();
+    let calls = [
+        json!({ "name": "one", "provider": { "kind": "memory" } }),
+        json!({ "name": "two", "provider": { "kind": "local", "max_file_mb": 5, "pass_env": ["LANG"] } }),
+        json!({ "name": "three", "provider": { "kind": "sandbox", "limits": { "pids": 64, "cpus": null } } }),
+        json!({ "name": "four", "template": "desk", "provider": null }),
+    ];
+    for call in calls {
+        assert!(schema.is_valid(&call), "{call}");
+        let made = result(&client, "create_workspace", call.clone()).await;
+        assert_eq!(made["name"], call["name"], "{made}");
+    }
+    for call in
+        [json!({ "name": "a", "provider": { "kind": "local", "colour": 1 } }), json!({ "provider": null })]
+    {
+        assert!(!schema.is_valid(&call), "{call}");
+    }
+}
+
 // S30, F30
 #[tokio::test]
 async fn a_token_is_offered_what_it_may_do_and_no_more() {
@@ -65,10 +95,16 @@ async fn a_token_is_offered_what_it_may_do_and_no_more() {
     let [current, _] = beginnings();
     let reader = user_token(&warren, &["workspaces:read"]).await;
     let reader = connect_with(&warren, "/mcp", &reader, current.clone()).await;
-    assert_eq!(names(&reader).await, ["list_workspaces", "get_workspace", "list_workspace_tools"]);
+    assert_eq!(
+        names(&reader).await,
+        ["list_workspaces", "get_workspace", "list_workspace_tools"]
+    );
     let agent = workspace_token(&warren, own).await;
     let agent = connect_with(&warren, "/mcp", &agent, current.clone()).await;
-    assert_eq!(names(&agent).await, ["get_workspace", "list_workspace_tools", "call_workspace_tool"]);
+    assert_eq!(
+        names(&agent).await,
+        ["get_workspace", "list_workspace_tools", "call_workspace_tool"]
+    );
     let nobody = user_token(&warren, &["events:read"]).await;
     let nobody = connect_with(&warren, "/mcp", &nobody, current).await;
     assert_eq!(names(&nobody).await, Vec::<String>::new());
