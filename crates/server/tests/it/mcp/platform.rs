@@ -85,6 +85,31 @@ async fn what_the_schema_of_create_workspace_allows_is_accepted() {
     }
 }
 
+// S30
+#[tokio::test]
+async fn only_what_is_declared_is_answered() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await;
+    let own = super::of_workspace(id);
+    let completion =
+        json!({ "ref": { "type": "ref/prompt", "name": "x" }, "argument": { "name": "a", "value": "" } });
+    for (path, method, params) in [
+        ("/mcp", "prompts/list", json!({})),
+        ("/mcp", "completion/complete", completion.clone()),
+        ("/mcp", "resources/list", json!({})),
+        ("/mcp", "resources/templates/list", json!({})),
+        (own.as_str(), "prompts/list", json!({})),
+        (own.as_str(), "completion/complete", completion),
+    ] {
+        let refused = super::post(&warren, path, &warren.token, &super::message(method, params)).await;
+        let text = refused.text();
+        assert!(text.contains("-32601"), "{path} {method}: {text}");
+    }
+    let listed = super::message("resources/list", json!({}));
+    let listed = super::post(&warren, &own, &warren.token, &listed).await;
+    assert!(listed.text().contains("\"resources\""), "{}", listed.text());
+}
+
 // S30, F30
 #[tokio::test]
 async fn a_token_is_offered_what_it_may_do_and_no_more() {
