@@ -31,6 +31,7 @@ mod tokens;
 mod tool_rules;
 mod tools;
 mod users;
+mod watch;
 mod webhooks;
 mod workspaces;
 
@@ -117,6 +118,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(files::read, files::write, files::delete))
         .routes(routes!(files::rename))
         .routes(routes!(files::list_directory, files::make_directory))
+        .routes(routes!(watch::watch))
         .routes(routes!(exec::run))
         .routes(routes!(processes::start, processes::list))
         .routes(routes!(processes::show))

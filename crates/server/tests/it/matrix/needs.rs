@@ -61,6 +61,7 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("set_budget", Need::On(Deed::Write)),
     ("read_file", Need::On(Deed::See)),
     ("list_directory", Need::On(Deed::See)),
+    ("watch_files", Need::On(Deed::See)),
     ("write_file", Need::On(Deed::Use)),
     ("delete_file", Need::On(Deed::Use)),
     ("move_file", Need::On(Deed::Use)),

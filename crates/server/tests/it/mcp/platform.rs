@@ -6,7 +6,7 @@ use warren_testkit::Warren;
 use super::{Client, beginnings, connect, connect_with, problem, result, user_token, workspace_token};
 use crate::memory;
 
-const ALL: [&str; 10] = [
+const ALL: [&str; 11] = [
     "list_workspaces",
     "get_workspace",
     "create_workspace",
@@ -17,6 +17,7 @@ const ALL: [&str; 10] = [
     "exec",
     "list_workspace_tools",
     "call_workspace_tool",
+    "watch_files",
 ];
 
 async fn names(client: &Client) -> Vec<String> {
@@ -85,6 +86,26 @@ async fn what_the_schema_of_create_workspace_allows_is_accepted() {
     }
 }
 
+// S30, W20
+#[tokio::test]
+async fn changes_of_files_are_waited_for() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await;
+    let client = connect(&warren, "/mcp").await;
+    let writing = async {
+        for count in 0..200 {
+            warren.put(&format!("/api/v1/workspaces/{id}/files?path=f{count}"), "x").await;
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let call = json!({ "workspace_id": id.to_string(), "wait_ms": 10_000 });
+    let seen = tokio::select! {
+        seen = result(&client, "watch_files", call) => seen,
+        () = writing => panic!("nothing was seen"),
+    };
+    assert_eq!(seen["changes"][0]["kind"], "created", "{seen}");
+}
+
 // S30
 #[tokio::test]
 async fn only_what_is_declared_is_answered() {
@@ -122,13 +143,13 @@ async fn a_token_is_offered_what_it_may_do_and_no_more() {
     let reader = connect_with(&warren, "/mcp", &reader, current.clone()).await;
     assert_eq!(
         names(&reader).await,
-        ["list_workspaces", "get_workspace", "list_workspace_tools"]
+        ["list_workspaces", "get_workspace", "list_workspace_tools", "watch_files"]
     );
     let agent = workspace_token(&warren, own).await;
     let agent = connect_with(&warren, "/mcp", &agent, current.clone()).await;
     assert_eq!(
         names(&agent).await,
-        ["get_workspace", "list_workspace_tools", "call_workspace_tool"]
+        ["get_workspace", "list_workspace_tools", "call_workspace_tool", "watch_files"]
     );
     let nobody = user_token(&warren, &["events:read"]).await;
     let nobody = connect_with(&warren, "/mcp", &nobody, current).await;
