@@ -16,14 +16,19 @@
 #   scripts/peers.sh model node|python openai URL KEY chat|responses
 #   scripts/peers.sh model aimock                    npm @copilotkit/aimock; prints its URL, ends when stdin closes
 #   scripts/peers.sh model llmock [OPTIONS…]         PyPI llmock; the same
+# openapi: clients that others' programs generate from the API's document, and a check of the document itself
+#   scripts/peers.sh openapi validate FILE           say what is wrong with a document (PyPI openapi-spec-validator)
+#   scripts/peers.sh openapi client openapi-python-client|openapi-generator|openapi-typescript FILE URL TOKEN
+#                                                    generate one and have it use a Warren; prints what it saw as JSON
 # oidc: npm oidc-provider, by which people sign in
 #   scripts/peers.sh oidc provider                   run it; prints its URL, ends when stdin closes
 # stdout has what was asked for and nothing else.
 set -euo pipefail
+from=$PWD
 cd "$(dirname "$0")"
 
 usage() {
-  sed -n '2,22s/^# \{0,1\}//p' peers.sh >&2
+  sed -n '2,26s/^# \{0,1\}//p' peers.sh >&2
   exit 2
 }
 
@@ -40,7 +45,7 @@ install() {
   exec 9>"$place/lock"
   flock 9
   local sum file files=()
-  for file in requirements.txt package.json package-lock.json client.mjs; do
+  for file in requirements.txt package.json package-lock.json client.mjs client.ts; do
     if [ -f "$file" ]; then files+=("$file"); fi
   done
   sum=$(cat "${files[@]}" | sha256sum | cut -d' ' -f1)
@@ -65,7 +70,7 @@ install_node() {
   command -v npm >/dev/null || missing npm "install the Debian package npm"
   mkdir "$place/node"
   # The client stands beside its packages, where Node looks for them.
-  cp package.json package-lock.json client.mjs "$place/node"
+  cp package.json package-lock.json client.* "$place/node"
   npm --prefix "$place/node" install --no-save --no-audit --no-fund --loglevel=error >&2 ||
     missing "a package of package.json" "see what npm says above"
 }
@@ -97,18 +102,36 @@ serve() {
   exit 1
 }
 
+# generated GENERATOR FILE URL TOKEN: makes a client in a folder of its own, since tests run at once, and runs it.
+generated() {
+  local document work packages=$place/node/node_modules/.bin
+  [ $# -eq 4 ] || usage
+  document=$(cd "$from" && realpath "$2")
+  work=$(mktemp -d "$place/node/run.XXXXXX")
+  # shellcheck disable=SC2064
+  trap "rm -rf '$work'" EXIT
+  if [ "$1" != openapi-typescript ]; then
+    "$place/python/bin/python" -B "$PWD/clients.py" "$1" "$document" "$3" "$4" "$work"
+    return
+  fi
+  cp "$place/node/client.ts" "$work"
+  "$packages/openapi-typescript" "$document" --output "$work/api.ts" >&2
+  "$packages/tsc" --strict --target es2022 --module nodenext --typeRoots "$place/node/node_modules/@types" --types node --skipLibCheck "$work/client.ts" >&2
+  node "$work/client.js" "$3" "$4"
+}
+
 suite=${1:-}
 verb=${2:-}
 [ $# -ge 2 ] || usage
 shift 2
 case $suite in
-  a2a | chat | langgraph | model | oidc) ;;
+  a2a | chat | langgraph | model | oidc | openapi) ;;
   *) usage ;;
 esac
 case "$suite $verb" in
   *" install" | "a2a agent" | "a2a python" | "a2a node" | "a2a conformance" | "chat node") ;;
   "langgraph kills" | "langgraph bench" | "model node" | "model python" | "model aimock" | "model llmock") ;;
-  "oidc provider") ;;
+  "oidc provider" | "openapi validate" | "openapi client") ;;
   *) usage ;;
 esac
 place=$PWD/../target
@@ -124,6 +147,8 @@ case $verb in
   aimock)
     serve aimock "$place/node/node_modules/.bin/llmock" -f "$PWD/fixtures.json" --strict --log-level silent -p
     ;;
+  validate) python -m openapi_spec_validator "$(cd "$from" && realpath "$1")" ;;
+  client) generated "$@" ;;
   provider) serve provider node "$place/node/client.mjs" ;;
   llmock) serve llmock "$place/python/bin/llmock" serve "$@" --host 127.0.0.1 --log-level warning --port ;;
 esac

@@ -12,6 +12,7 @@ parts=(
   "has_static_busybox|busybox-static|the image that container tests use"
   "has chromium|chromium|the browser tests"
   "has rg|ripgrep|the yardstick for grep"
+  "has promtool|prometheus|the linter of metrics"
   "has node|nodejs|building and testing the page"
   "has npm|npm|building and testing the page"
   "has_pip|python3-pip|a newer Node for the MCP conformance suite (scripts/conformance.sh)"

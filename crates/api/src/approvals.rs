@@ -28,7 +28,7 @@ pub struct RequestApproval {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "crate::unique_keys::optional"
+        deserialize_with = "crate::unique_keys::nullable"
     )]
     #[schema(value_type = Option<Object>)]
     pub context: Option<serde_json::Value>,
@@ -49,7 +49,7 @@ pub struct DecideApproval {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Other arguments for the tool call that is asked about; only with an approval.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::unique_keys::optional")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::unique_keys::nullable")]
     #[schema(value_type = Option<Object>)]
     pub arguments: Option<serde_json::Value>,
     /// Allow such calls from now on; only with an approval of a tool call.

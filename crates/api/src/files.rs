@@ -42,6 +42,49 @@ pub struct FileWritten {
     pub created: bool,
 }
 
+/// What became of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    Created,
+    Modified,
+    Removed,
+}
+
+/// A file or directory that changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FileChange {
+    pub kind: ChangeKind,
+    /// Relative to the workspace root.
+    pub path: String,
+}
+
+/// What changed while somebody waited; nothing, if nothing did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FileChanges {
+    pub changes: Vec<FileChange>,
+    /// Some changes were not told: list the directory again.
+    pub lagged: bool,
+}
+
+/// What a watcher is told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FileWatchFrame {
+    /// The first: what changes from now on is told.
+    Watching,
+    Changed {
+        kind: ChangeKind,
+        path: String,
+    },
+    /// Some changes were not told: list the directory again.
+    Lagged,
+    /// The last, if the server ends it, and why.
+    Closing {
+        code: String,
+    },
+}
+
 /// Moves or renames something inside the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -74,7 +74,8 @@ pub struct CreateToken {
     pub kind: MintableKind,
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
-    /// For `user`: what it may do. See the reference for the names.
+    /// For `user`: what it may do. See the reference for the names. Absent: `workspaces:read`, `workspaces:write`,
+    /// `workspaces:use` and `events:read`, as far as the caller may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
     /// For `workspace` and `join`: the only one it speaks for.

@@ -56,7 +56,9 @@ pub use exchange::{
     MessagePart, MessageRole, Peer, PeerCircle, PeerList, PeerPolicy, ProgressTaken, QueuePage,
     QueuedMessage, ReportProgress, SendMessage, Task, TaskArtifact, TaskMessage, TaskPage, TaskState,
 };
-pub use files::{Entry, EntryKind, FileWritten, Listing, MoveFile};
+pub use files::{
+    ChangeKind, Entry, EntryKind, FileChange, FileChanges, FileWatchFrame, FileWritten, Listing, MoveFile,
+};
 pub use identity::{
     CreateToken, CreatedToken, MadeWithToken, MadeWithTokenList, MintableKind, Principal, PrincipalKind,
     RevokedToken, SignIn, SignInLink, Token, TokenKind, TokenPage, UseSignInLink,

@@ -79,9 +79,10 @@ pub struct SandboxConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// Bubblewrap on Linux, seatbelt on macOS.
+    /// Bubblewrap on Linux.
     Auto,
     Bwrap,
+    /// macOS's. Not supported yet: refused.
     Seatbelt,
 }
 

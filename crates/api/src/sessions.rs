@@ -268,7 +268,7 @@ pub struct DecideCall {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "crate::unique_keys::optional"
+        deserialize_with = "crate::unique_keys::nullable"
     )]
     #[schema(value_type = Option<Object>)]
     pub arguments: Option<Value>,

@@ -39,6 +39,9 @@ pub struct Blueprint {
     pub hibernate_after_seconds: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_concurrent_tasks: Option<u32>,
+    /// With the runtime `hosted`: the stored agent that Warren runs in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// By name, such as `system`.
@@ -152,7 +155,7 @@ pub struct ImportTree {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
     /// Kept as JSON, so that an error can name the path of what is wrong.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::unique_keys::optional")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::unique_keys::nullable")]
     #[schema(value_type = Option<Blueprint>)]
     pub tree: Option<serde_json::Value>,
     /// The name of the root; absent: its own.
@@ -174,7 +177,7 @@ pub struct ExpandWorkspace {
     /// A stored template; either this or `children`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::unique_keys::optional")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "crate::unique_keys::nullable")]
     #[schema(value_type = Option<Vec<Blueprint>>)]
     pub children: Option<serde_json::Value>,
     /// Names of required variables that the runtimes get elsewhere.

@@ -10,6 +10,11 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserializer.deserialize_any(Unique)
 }
 
+/// The same, where the field may be absent, and `null` says that it is.
+pub(crate) fn nullable<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    deserialize(deserializer).map(|value| Some(value).filter(|value| !value.is_null()))
+}
+
 /// The same, where the field may be absent; `null` is a value.
 pub(crate) fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     deserialize(deserializer).map(Some)

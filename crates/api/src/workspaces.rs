@@ -143,7 +143,7 @@ pub struct CreateWorkspace {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "crate::unique_keys::optional"
+        deserialize_with = "crate::unique_keys::nullable"
     )]
     #[schema(value_type = Option<crate::ProviderConfig>)]
     pub provider: Option<serde_json::Value>,

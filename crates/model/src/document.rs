@@ -54,7 +54,7 @@ pub fn parse_yaml(text: &str) -> Result<Value, DocumentError> {
 
 /// Takes values as `T`; an unknown field or a wrong type is told with its path.
 pub fn read_document<T: DeserializeOwned>(value: Value) -> Result<T, DocumentError> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    crate::from_json(value).map_err(|error| {
         let sentence = match error.path().to_string().as_str() {
             "." => error.inner().to_string(),
             path => format!("{path}: {}", error.inner()),

@@ -16,6 +16,7 @@ mod document;
 mod error_code;
 pub mod event;
 mod failure;
+mod from_json;
 mod id;
 mod limits;
 mod made_with;
@@ -63,6 +64,7 @@ pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document}
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventData, EventField, EventJson, EventKind, NewEvent};
 pub use failure::PublicFailure;
+pub use from_json::from_json;
 pub use id::{
     ApprovalId, ApprovalKind, AttachmentId, AttachmentKind, ChannelId, ChannelKind, ChatMessageId,
     ChatMessageKind, ConversationId, ConversationKind, DelegationId, DelegationKind, DeliveryId,

@@ -125,11 +125,22 @@ impl ProviderConfig {
     }
 }
 
-fn read_fields<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> Result<T, String> {
-    serde_path_to_error::deserialize(value).map_err(|error| match error.path().to_string().as_str() {
+fn read_fields<T: serde::de::DeserializeOwned>(mut value: serde_json::Value) -> Result<T, String> {
+    drop_nulls(&mut value);
+    crate::from_json(value).map_err(|error| match error.path().to_string().as_str() {
         "." => error.inner().to_string(),
         path => format!("{path}: {}", error.inner()),
     })
+}
+
+/// A field that is `null` is absent, and has its default: clients that are generated from the API's document write it so.
+fn drop_nulls(value: &mut serde_json::Value) {
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|_, field| !field.is_null());
+        fields.values_mut().for_each(drop_nulls);
+    } else if let Some(items) = value.as_array_mut() {
+        items.iter_mut().for_each(drop_nulls);
+    }
 }
 
 impl<'de> Deserialize<'de> for ProviderConfig {
@@ -193,7 +204,7 @@ impl Default for LocalConfig {
     }
 }
 
-/// `sandbox`: files and commands behind the kernel, by bubblewrap or seatbelt (W72).
+/// `sandbox`: files and commands behind the kernel, by bubblewrap (W72). Linux only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SandboxConfig {
@@ -234,10 +245,11 @@ impl Default for SandboxConfig {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// What this system has: bubblewrap on Linux, seatbelt on macOS.
+    /// What this system has: bubblewrap on Linux.
     #[default]
     Auto,
     Bwrap,
+    /// macOS's. Not supported yet: refused.
     Seatbelt,
 }
 
@@ -482,6 +494,20 @@ mod tests {
         assert!(problem(r#"{"kind":"local","colour":1}"#).contains("unknown field `colour`"));
         assert!(problem(r#"{"kind":"local","run":{"allow":[1]}}"#).contains("run.allow[0]"));
         assert!(problem(r#"{"kind":"memory","pass_env":[]}"#).contains("unknown field `pass_env`"));
+    }
+
+    // W1
+    #[test]
+    fn a_field_that_is_null_has_its_default() {
+        let config: ProviderConfig = serde_json::from_str(
+            r#"{"kind":"docker","image":null,"limits":{"memory_mb":64.0,"cpus":null},"mounts":null,
+                "relax":{"user":null},"run":{"mode":null,"allow":null}}"#,
+        )
+        .unwrap();
+        let limits = BoxLimits { memory_mb: 64, ..BoxLimits::default() };
+        assert_eq!(config, ProviderConfig::Docker(DockerConfig { limits, ..DockerConfig::default() }));
+        assert!(problem(r#"{"kind":null}"#).contains("kind: expected one of"));
+        assert!(problem(r#"{"kind":"local","pass_env":[null]}"#).contains("pass_env[0]"));
     }
 
     #[test]

@@ -367,7 +367,7 @@ pub fn env_problem(field: &str, names: &[String]) -> Option<String> {
 
 fn put_limits_into_provider(document: &mut Value, path: &str) -> Result<(), DocumentError> {
     let Some(fields) = document.as_object_mut() else { return Ok(()) };
-    if let Some(limits) = fields.remove("limits") {
+    if let Some(limits) = fields.remove("limits").filter(|limits| !limits.is_null()) {
         let wrong = |sentence: &str| DocumentError::Shape(format!("{path}limits: {sentence}"));
         let Some(Value::Object(provider)) = fields.get_mut("provider") else {
             return Err(wrong("these are limits of the provider, and none is named here"));

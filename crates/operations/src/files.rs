@@ -1,15 +1,19 @@
 //! Files and directories of a workspace.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
+use futures_util::{Stream, StreamExt as _};
+use tokio_util::sync::CancellationToken;
 use warren_fleet::Fleet;
 use warren_model::{ErrorCode, FileChange, WorkspaceId};
 use warren_service::{Action, Error, Identity};
 use warren_workspace::fs::{
-    ByteRange, ByteStream, EntryKind, FileContents, Fs, Listing, LsQuery, WriteMode, Written,
+    ByteRange, ByteStream, Change, EntryKind, FileContents, Fs, Listing, LsQuery, WriteMode, Written,
 };
 use warren_workspace::{Workspace, WorkspacePath};
 
+use crate::access::{AccessWatch, while_allowed};
 use crate::journal;
 use crate::modules::fs_of;
 
@@ -17,6 +21,16 @@ use crate::modules::fs_of;
 pub struct Files {
     pub(crate) fleet: Fleet,
 }
+
+/// What a watcher of files is told. `Closing` is the last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WatchEvent {
+    Changed(Change),
+    /// The watcher must stop, and why.
+    Closing(ErrorCode),
+}
+
+pub type WatchStream = Pin<Box<dyn Stream<Item = WatchEvent> + Send>>;
 
 /// What is found under a path.
 #[derive(Debug)]
@@ -59,6 +73,28 @@ impl Files {
         self.fleet.workspaces.usable(who, Action::ReadWorkspaces, id).await?;
         let list = |workspace: Arc<dyn Workspace>| async move { fs_of(&*workspace)?.ls(path, query).await };
         Ok(self.fleet.registry.with(id, list).await?)
+    }
+
+    /// Changes below a path from now on, up to the end of the caller's access, or until `ends_with` is cancelled.
+    #[tracing::instrument(name = "operations.files.watch", skip_all, fields(workspace.id = %id))]
+    pub async fn watch(
+        &self,
+        who: &Identity,
+        id: WorkspaceId,
+        path: &WorkspacePath,
+        ends_with: CancellationToken,
+    ) -> Result<WatchStream, Error> {
+        let action = Action::ReadWorkspaces;
+        self.fleet.workspaces.usable(who, action, id).await?;
+        let workspace = Arc::clone(self.fleet.registry.acquire(id).await?.workspace());
+        let changes = fs_of(&*workspace)?.watch(path).await?;
+        let events = changes.map(move |change| {
+            let _held = &workspace;
+            change.map_or_else(|error| WatchEvent::Closing(error.code()), WatchEvent::Changed)
+        });
+        let (fleet, who) = (self.fleet.clone(), who.clone());
+        let access = AccessWatch { fleet, who, action, workspace_id: id, ends_with: Some(ends_with) };
+        Ok(while_allowed(events, access.lost(), WatchEvent::Closing).boxed())
     }
 
     /// Writes a file, atomically: readers see the old contents or the new. The contents can be read once, so this is not

@@ -31,7 +31,7 @@ mod tools;
 pub use access::{AccessWatch, while_allowed};
 pub use attachments::AttachedFile;
 pub use commands::{CommandEvent, CommandStream, Commands};
-pub use files::{FileOrListing, Files};
+pub use files::{FileOrListing, Files, WatchEvent, WatchStream};
 pub use processes::{ProcessEvent, ProcessStream, Processes};
 pub use terminals::{Terminal, TerminalAccess, TerminalRequest, Terminals};
 pub use tools::{CallOptions, PlaceTraits, ToolCatalog, ToolOutcome, ToolRefusal, Tools};

@@ -12,6 +12,7 @@ use warren_model::Limits;
 use warren_operations::Operations;
 
 use crate::event_hub::EventHub;
+use crate::fleet_metrics::FleetMetrics;
 use crate::guard::Guard;
 use crate::routes::ProviderSignIn;
 use crate::telemetry::Telemetry;
@@ -39,6 +40,7 @@ pub struct App {
     pub(crate) guard: Guard,
     pub(crate) hub: EventHub,
     pub(crate) telemetry: Arc<Telemetry>,
+    pub(crate) fleet_metrics: FleetMetrics,
     pub(crate) event_streams: Arc<Semaphore>,
     /// Streams that read history at the same time. All of them together must not keep the database's readers from
     /// ordinary requests, each of which needs one to find out who asks.

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use warren_model::session::SessionName;
 use warren_model::{
     DocumentError, ErrorCode, Id, IdKind, Limits, MAX_DOCUMENT_BYTES, MemoryScope, SessionMessageId,
-    WorkspaceId, WorkspaceKind, parse_yaml,
+    WorkspaceId, WorkspaceKind, from_json, parse_yaml,
 };
 use warren_workspace::shell::ProcessId;
 
@@ -120,16 +120,27 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Failure> {
         return Err(Failure::new(ErrorCode::InvalidRequest, "expected an object, not an array"));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let path = error.path().to_string();
-        let inner = error.inner();
-        let code = if inner.is_data() { ErrorCode::InvalidRequest } else { ErrorCode::InvalidJson };
-        let detail = if path == "." { inner.to_string() } else { format!("{path}: {inner}") };
-        Failure::new(code, detail)
-    })?;
-    let trailing = |error: serde_json::Error| Failure::new(ErrorCode::InvalidJson, error.to_string());
-    deserializer.end().map_err(trailing)?;
-    Ok(value)
+    match serde_path_to_error::deserialize(&mut deserializer) {
+        Ok(value) => {
+            let trailing = |error: serde_json::Error| Failure::new(ErrorCode::InvalidJson, error.to_string());
+            deserializer.end().map_err(trailing)?;
+            Ok(value)
+        }
+        // Perhaps an integer that is written `60.0`. Read as JSON first, which is dearer and so not done for all.
+        Err(error) if error.inner().is_data() => match serde_json::from_slice(bytes) {
+            Ok(warren_api::Document(value)) => from_json(value).map_err(|_| unreadable(&error)),
+            Err(_) => Err(unreadable(&error)),
+        },
+        Err(error) => Err(unreadable(&error)),
+    }
+}
+
+fn unreadable(error: &serde_path_to_error::Error<serde_json::Error>) -> Failure {
+    let path = error.path().to_string();
+    let inner = error.inner();
+    let code = if inner.is_data() { ErrorCode::InvalidRequest } else { ErrorCode::InvalidJson };
+    let detail = if path == "." { inner.to_string() } else { format!("{path}: {inner}") };
+    Failure::new(code, detail)
 }
 
 /// The query string; unknown parameters are errors when `T` denies them.

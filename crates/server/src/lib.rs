@@ -18,6 +18,7 @@ mod event_feed;
 mod event_hub;
 mod event_text;
 mod extract;
+mod fleet_metrics;
 mod guard;
 mod http;
 // Its transport is public for one reason: the public conformance suite is run over it in this crate's tests.

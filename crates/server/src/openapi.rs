@@ -1,5 +1,7 @@
 //! The OpenAPI document, made from the routes themselves.
 
+mod for_generators;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,6 +36,7 @@ pub fn document() -> OpenApi {
     components.schemas.insert("TerminalRequest".to_owned(), TerminalRequest::schema());
     type_events(&mut components.schemas);
     document.security = Some(vec![SecurityRequirement::new("token", [] as [&str; 0])]);
+    for_generators::complete(&mut document);
     document
 }
 
@@ -59,13 +62,17 @@ fn type_event(schemas: &mut Schemas, name: &str, is_one: fn(&EventKind) -> bool)
     put(schemas, &header_name, header);
     let (mut one_of, mut mapping) = (Vec::new(), Map::new());
     for kind in EventKind::ALL.iter().filter(|kind| is_one(kind)) {
+        let schema = event_schema(*kind);
+        // By name: generators call an unnamed one after the place where they met it, and then meet it twice.
+        let data = format!("{schema}Data");
+        put(schemas, &data, kind.schema());
+        let data = json!({ "$ref": reference(&data) });
         let own = json!({
             "type": "object",
             "required": ["kind", "data"],
-            "properties": { "kind": { "type": "string", "enum": [kind.as_str()] }, "data": kind.schema() },
+            "properties": { "kind": { "type": "string", "enum": [kind.as_str()] }, "data": data },
         });
         let parts = json!([{ "$ref": reference(&header_name) }, own]);
-        let schema = event_schema(*kind);
         put(schemas, &schema, json!({ "description": kind.meaning().trim(), "allOf": parts }));
         one_of.push(json!({ "$ref": reference(&schema) }));
         mapping.insert(kind.as_str().to_owned(), json!(reference(&schema)));
@@ -109,7 +116,9 @@ mod tests {
         for kind in EventKind::ALL {
             let schema = &schemas[event_schema(*kind)]["allOf"][1]["properties"];
             assert_eq!(schema["kind"]["enum"], json!([kind.as_str()]));
-            assert_eq!(schema["data"], kind.schema(), "{kind:?}");
+            let data = format!("{}Data", event_schema(*kind));
+            assert_eq!(schema["data"], json!({ "$ref": reference(&data) }));
+            assert_eq!(schemas[data], kind.schema(), "{kind:?}");
             let kinds = &schemas[if kind.is_stored() { "Event" } else { "LiveEvent" }];
             let reference = json!(reference(&event_schema(*kind)));
             assert_eq!(kinds["discriminator"]["mapping"][kind.as_str()], reference);

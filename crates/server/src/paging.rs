@@ -23,9 +23,11 @@ pub(crate) struct PageParams {
     pub(crate) limit: Option<u32>,
 }
 
-/// Where a page begins; absent: at the start.
+/// Where a page begins; absent or empty: at the start.
 pub(crate) fn cursor<T: FromStr>(text: Option<String>) -> Result<Option<T>, Failure> {
-    text.map(|text| text.parse().map_err(|_| Failure::from(ErrorCode::InvalidCursor))).transpose()
+    text.filter(|text| !text.is_empty())
+        .map(|text| text.parse().map_err(|_| Failure::from(ErrorCode::InvalidCursor)))
+        .transpose()
 }
 
 /// What a list lacks, by id.

@@ -139,6 +139,7 @@ pub(crate) async fn write_problems(
     );
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
         log(&failure);
+        app.telemetry.counter("warren_refusals_total", &[("code", failure.code().as_str())]).increment(1);
         response = render(&failure, &id, response.headers());
     }
     if let Ok(value) = HeaderValue::from_str(&id) {

@@ -8,6 +8,8 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle, 
 use warren_model::{ErrorCode, ProviderKind};
 use warren_workspace::RegistryMetrics;
 
+use crate::fleet_metrics;
+
 /// Upper bounds of latency buckets, in seconds.
 const BUCKETS: &[f64] =
     &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -52,6 +54,12 @@ impl Telemetry {
             ("warren_workspace_closes_total", "Workspaces closed, by provider and whether it ended in time."),
         ] {
             recorder.describe_counter(name.into(), None, help.into());
+        }
+        for (name, help) in fleet_metrics::COUNTERS {
+            recorder.describe_counter((*name).into(), None, (*help).into());
+        }
+        for (name, help) in fleet_metrics::GAUGES {
+            recorder.describe_gauge((*name).into(), None, (*help).into());
         }
         recorder.describe_gauge("warren_event_streams".into(), None, "Event streams open now.".into());
         recorder.describe_gauge("warren_build_info".into(), None, "Always 1; the version is a label.".into());

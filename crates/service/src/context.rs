@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument as _, Span};
 use warren_doors::{Clock, Entropy};
-use warren_model::{ErrorCode, Id, IdKind, Limits, NewEvent, Principal, RequestKind, Timestamp};
-use warren_store::{Store, StoreHealth, WriteTx};
+use warren_model::{ErrorCode, Id, IdKind, Limits, NewEvent, Principal, RequestKind, Status, Timestamp};
+use warren_store::{QueueTotals, Store, StoreHealth, WriteTx};
 
 use crate::unreadable::LoggedRows;
 use crate::{Error, TxInputs, writes};
@@ -24,6 +24,13 @@ pub struct ContextParts {
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn Entropy>,
     pub limits: Limits,
+}
+
+/// How things stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Census {
+    pub workspaces: Vec<(Status, u64)>,
+    pub queue: QueueTotals,
 }
 
 /// What all services of one Warren share. Cheap to clone; all clones are one.
@@ -151,6 +158,15 @@ impl Context {
     /// What the database says of itself.
     pub async fn store_health(&self) -> Result<StoreHealth, Error> {
         Ok(self.store().health().await?)
+    }
+
+    /// How things stand in all orgs, for whoever watches over this Warren.
+    pub async fn census(&self) -> Result<Census, Error> {
+        let store = self.store();
+        let read = store.read(|tx| {
+            Ok::<_, Error>(Census { workspaces: tx.count_workspaces_by_status()?, queue: tx.queue_totals()? })
+        });
+        read.await
     }
 
     /// As [`write_with_retries`](crate::write_with_retries), on this context's store.

@@ -22,7 +22,7 @@ mod unreadable;
 mod writes;
 
 pub use actor::Actor;
-pub use context::{Context, ContextParts};
+pub use context::{Census, Context, ContextParts};
 pub use error::Error;
 pub use identity::Identity;
 pub use inputs::TxInputs;

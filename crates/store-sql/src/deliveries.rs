@@ -1,7 +1,9 @@
 //! Messages on their way, and the queue of each workspace, in SQL.
 
 use warren_model::{Delivery, DeliveryId, DeliveryState, Principal, TaskId, Timestamp, WorkspaceId};
-use warren_store::{Batch, DeliveryQuery, DeliveryReads, DeliveryWrites, Error, Page, QueueState};
+use warren_store::{
+    Batch, DeliveryQuery, DeliveryReads, DeliveryWrites, Error, Page, QueueState, QueueTotals,
+};
 
 use crate::row::{Columns, read_count, read_id, read_optional_count};
 use crate::select::Select;
@@ -32,6 +34,8 @@ const CLAIMED: &str = "SELECT count(*) FROM deliveries WHERE workspace_id = $1 A
 /// No further than matters: a long queue is not counted to its end with each message.
 const WAITING: &str = "SELECT count(*) FROM \
      (SELECT 1 FROM deliveries WHERE workspace_id = $1 AND state = 'queued' LIMIT $2) AS waiting";
+const QUEUED_TOTALS: &str = "SELECT count(*), min(created_at) FROM deliveries WHERE state = 'queued'";
+const CLAIMED_TOTAL: &str = "SELECT count(*) FROM deliveries WHERE state = 'claimed'";
 const ORDER: &str = "SELECT id FROM deliveries WHERE workspace_id = $1 AND state = 'queued' \
      ORDER BY priority DESC, turn, id LIMIT $2";
 const LAST_TURN: &str =
@@ -88,6 +92,14 @@ impl DeliveryReads for Transaction<'_> {
         let values = [workspace_id.into(), Value::count(cap)?];
         let waiting = self.first("deliveries", WAITING, &values, read_count)?;
         Ok((claimed.unwrap_or(0), waiting.unwrap_or(0)))
+    }
+
+    fn queue_totals(&mut self) -> Result<QueueTotals, Error> {
+        let read = |row: &mut Columns<'_>| Ok((row.count()?, row.optional_time()?));
+        let (queued, oldest_queued_at) =
+            self.first("deliveries", QUEUED_TOTALS, &[], read)?.unwrap_or_default();
+        let claimed = self.first("deliveries", CLAIMED_TOTAL, &[], read_count)?.unwrap_or(0);
+        Ok(QueueTotals { queued, claimed, oldest_queued_at })
     }
 
     fn last_turn_of(&mut self, workspace_id: WorkspaceId, sender: &Principal) -> Result<Option<u64>, Error> {

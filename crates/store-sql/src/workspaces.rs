@@ -23,6 +23,8 @@ table! {
 static GET: Statement = Statement::new(|| WORKSPACES.select("WHERE id = $1"));
 static LIST: Statement = Statement::new(|| WORKSPACES.select(""));
 const COUNT: &str = "SELECT count(*) FROM workspaces WHERE org_id = $1 AND status <> 'removed'";
+const COUNT_BY_STATUS: &str =
+    "SELECT status, count(*) FROM workspaces WHERE status <> 'removed' GROUP BY status ORDER BY status";
 static INSERT: Statement = Statement::new(|| WORKSPACES.insert("ON CONFLICT (id) DO NOTHING"));
 static UPDATE: Statement = Statement::new(|| WORKSPACES.update_versioned(&["id", "version"]));
 /// In this order, since rows point to the last one.
@@ -81,6 +83,13 @@ impl WorkspaceReads for Transaction<'_> {
     fn count_workspaces(&mut self, org_id: OrgId) -> Result<u64, Error> {
         let count = self.first("workspaces", COUNT, &[org_id.into()], read_count)?;
         Ok(count.unwrap_or(0))
+    }
+
+    fn count_workspaces_by_status(&mut self) -> Result<Vec<(Status, u64)>, Error> {
+        // A status of a later version is left out.
+        let read = |row: &mut Columns<'_>| Ok((Status::parse(row.text()?), row.count()?));
+        let counts = self.rows("workspaces", COUNT_BY_STATUS, &[], read)?;
+        Ok(counts.into_iter().filter_map(|(status, count)| Some((status?, count))).collect())
     }
 
     fn living_workspace_ids(

@@ -13,6 +13,15 @@ pub struct QueueState {
     pub not_before: Timestamp,
 }
 
+/// All queues together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueTotals {
+    pub queued: u64,
+    pub claimed: u64,
+    /// When the oldest that is queued was sent.
+    pub oldest_queued_at: Option<Timestamp>,
+}
+
 /// Which deliveries are listed, in the order in which they are claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryQuery {
@@ -33,6 +42,8 @@ pub trait DeliveryReads {
     fn open_deliveries_of(&mut self, task_id: TaskId) -> Result<Vec<Delivery>, Error>;
     /// How many are claimed, and how many wait (no further than `cap`).
     fn crowd(&mut self, workspace_id: WorkspaceId, cap: u64) -> Result<(u32, u64), Error>;
+    /// Of all workspaces, for whoever watches over them.
+    fn queue_totals(&mut self) -> Result<QueueTotals, Error>;
     /// The turn of the sender's last message that still waits.
     fn last_turn_of(&mut self, workspace_id: WorkspaceId, sender: &Principal) -> Result<Option<u64>, Error>;
     /// Those that wait, in the order in which they are claimed.

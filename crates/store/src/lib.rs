@@ -60,7 +60,7 @@ pub use audit::AuditQuery;
 pub use box_holders::BoxHolder;
 pub use chat::{ChatSearch, ChatSpan, ConversationQuery, NoticeKey};
 pub use delegations::DelegationQuery;
-pub use deliveries::{DeliveryQuery, QueueState};
+pub use deliveries::{DeliveryQuery, QueueState, QueueTotals};
 pub use error::Error;
 pub use events::EventQuery;
 pub use leases::Lease;

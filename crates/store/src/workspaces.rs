@@ -42,6 +42,8 @@ pub trait WorkspaceReads {
     fn workspaces(&mut self, query: &WorkspaceQuery) -> Result<Page<Workspace, WorkspaceId>, Error>;
     /// How many workspaces of the org are not removed.
     fn count_workspaces(&mut self, org_id: OrgId) -> Result<u64, Error>;
+    /// How many there are of each status, over all orgs; what there is none of may be absent.
+    fn count_workspaces_by_status(&mut self) -> Result<Vec<(Status, u64)>, Error>;
     /// Ids of all that are not removed, in order.
     fn living_workspace_ids(
         &mut self,

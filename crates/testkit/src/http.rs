@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::Warren;
+use crate::{Warren, described};
 
 #[expect(clippy::disallowed_methods, reason = "tests speak to the server directly")]
 pub(crate) fn client() -> reqwest::Client {
@@ -20,6 +20,8 @@ pub(crate) fn client() -> reqwest::Client {
 #[derive(Debug)]
 pub struct Call {
     request: reqwest::RequestBuilder,
+    method: String,
+    path: String,
 }
 
 /// A whole answer.
@@ -53,7 +55,7 @@ impl Answer {
 impl Call {
     #[must_use]
     pub fn header(self, name: &str, value: &str) -> Self {
-        Self { request: self.request.header(name, value) }
+        Self { request: self.request.header(name, value), ..self }
     }
 
     #[must_use]
@@ -63,12 +65,12 @@ impl Call {
 
     #[must_use]
     pub fn json(self, body: &Value) -> Self {
-        Self { request: self.request.json(body) }
+        Self { request: self.request.json(body), ..self }
     }
 
     #[must_use]
     pub fn body(self, body: impl Into<reqwest::Body>) -> Self {
-        Self { request: self.request.body(body) }
+        Self { request: self.request.body(body), ..self }
     }
 
     /// The answer as it comes, for streams.
@@ -76,20 +78,25 @@ impl Call {
         self.request.send().await.expect("the server answers")
     }
 
+    /// The whole answer, which must be one that the API's document promises.
     pub async fn send(self) -> Answer {
+        let (method, path) = (self.method.clone(), self.path.clone());
         let response = self.open().await;
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let body = response.bytes().await.expect("the answer comes whole").to_vec();
-        Answer { status, headers, body }
+        let answer = Answer { status, headers, body };
+        described::check(&method, &path, &answer);
+        answer
     }
 }
 
 impl Warren {
     /// A call without any credential.
     pub fn call(&self, method: &str, path: &str) -> Call {
-        let method = method.parse().expect("a method");
-        Call { request: self.http.request(method, format!("{}{path}", self.url)) }
+        let verb = method.parse().expect("a method");
+        let request = self.http.request(verb, format!("{}{path}", self.url));
+        Call { request, method: method.to_owned(), path: path.to_owned() }
     }
 
     pub async fn get(&self, path: &str) -> Answer {

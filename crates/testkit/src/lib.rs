@@ -12,6 +12,8 @@
 mod agent;
 #[cfg(feature = "fleet")]
 mod bed;
+#[cfg(feature = "warren")]
+mod described;
 #[cfg(feature = "exchange")]
 mod exchange_bed;
 mod faults;

@@ -2,19 +2,22 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _, TryStream};
 use reqwest::Method;
-use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
 use serde::Serialize;
 
-use super::{Client, Error};
-use crate::{FileWritten, Listing, MoveFile};
+use super::{Client, Error, Frames};
+use crate::{FileWatchFrame, FileWritten, Listing, MoveFile};
 
 const ENTRY_HEADER: &str = "x-warren-entry";
 const OCTET_STREAM: &str = "application/octet-stream";
+/// Three keep-alives of the server missed.
+const SILENCE_LIMIT: Duration = Duration::from_secs(45);
 
 /// A part of a file. The default is all of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -86,6 +89,14 @@ impl Client {
         } else {
             Err(Error::BadAnswer { detail: format!("`{path}` is a file, not a directory") })
         }
+    }
+
+    /// Changes below `path` as they happen. The first frame is `Watching`.
+    pub async fn watch_files(&self, id: &str, path: &str) -> Result<Frames<FileWatchFrame>, Error> {
+        let request =
+            self.request(Method::GET, &["workspaces", id, "files", "watch"]).query(&[("path", path)]);
+        let request = request.header(ACCEPT, "text/event-stream");
+        Ok(Frames::of(self.send(request).await?, Some(SILENCE_LIMIT)))
     }
 
     /// Writes a file from a stream; the old contents stay until all of it has arrived.

@@ -248,7 +248,8 @@ pub(crate) enum TokenCommand {
         /// What it is for: everything, what its scopes say, or one workspace
         #[arg(long, value_enum, default_value_t = TokenKind::User)]
         kind: TokenKind,
-        /// What a user token may do, such as `workspaces:read`; give it once per scope
+        /// What a user token may do, such as `workspaces:read`; give it once per scope [default: work with workspaces and
+        /// see events, as far as you may]
         #[arg(long, value_name = "SCOPE")]
         scope: Vec<String>,
         /// The workspace that a workspace token speaks for, by id or name

@@ -245,6 +245,14 @@ pub(crate) enum FilesCommand {
         /// Relative to the workspace's root
         path: String,
     },
+    /// Print what changes, as it happens, until Ctrl-C
+    Watch {
+        /// By id, or by name where only one has it
+        workspace: String,
+        /// A directory or file, relative to the workspace's root
+        #[arg(default_value = "")]
+        path: String,
+    },
     /// Move or rename something within the workspace
     Mv {
         /// By id, or by name where only one has it

@@ -2,7 +2,7 @@
 
 use futures_util::StreamExt as _;
 use warren_api::client::{ByteRange, Client, PathContents};
-use warren_api::{Entry, EntryKind, FileWritten, MoveFile};
+use warren_api::{ChangeKind, Entry, EntryKind, FileWatchFrame, FileWritten, MoveFile};
 use warren_model::ErrorCode;
 
 use super::cursors::all_pages;
@@ -38,6 +38,10 @@ pub(crate) async fn run(context: &Context, client: &Client, command: FilesComman
         FilesCommand::Mkdir { workspace, path } => {
             let id = resolve(client, &workspace).await?;
             client.create_directory(&id, &path).await?;
+        }
+        FilesCommand::Watch { workspace, path } => {
+            let id = resolve(client, &workspace).await?;
+            watch(context, client, &id, &path).await?;
         }
         FilesCommand::Mv { workspace, from, to, overwrite } => {
             let id = resolve(client, &workspace).await?;
@@ -76,6 +80,37 @@ fn row(entry: &Entry) -> Vec<String> {
         (EntryKind::Symlink | EntryKind::File | EntryKind::Special, _) => entry.path.clone(),
     };
     vec![entry.mode.clone(), entry.bytes.to_string(), entry.modified_at.clone(), shown]
+}
+
+/// A line for each change, or with `--json` a frame.
+async fn watch(context: &Context, client: &Client, id: &str, path: &str) -> Outcome<()> {
+    let mut frames = client.watch_files(id, path).await?;
+    while let Some(frame) = frames.next().await {
+        let frame = frame?;
+        if context.output.is_json {
+            context.output.json(&frame)?;
+        }
+        match &frame {
+            FileWatchFrame::Watching => context.output.note("Watching. Ctrl-C ends it."),
+            FileWatchFrame::Lagged => {
+                context.output.note("Some changes were not told; list the directory again.")
+            }
+            FileWatchFrame::Changed { kind, path } if !context.output.is_json => {
+                let word = match kind {
+                    ChangeKind::Created => "created",
+                    ChangeKind::Modified => "modified",
+                    ChangeKind::Removed => "removed",
+                };
+                context.output.line(&format!("{word} {path}"))?;
+            }
+            FileWatchFrame::Changed { .. } => {}
+            FileWatchFrame::Closing { code } => {
+                let code = ErrorCode::parse(code).unwrap_or(ErrorCode::ServerUnreachable);
+                return Err(Report::new(code).because("the server closed the stream").into());
+            }
+        }
+    }
+    Err(Report::new(ErrorCode::ServerUnreachable).because("the stream broke off").into())
 }
 
 async fn print(context: &Context, client: &Client, id: &str, path: &str, range: ByteRange) -> Outcome<()> {

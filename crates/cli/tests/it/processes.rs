@@ -9,6 +9,37 @@ use serde_json::json;
 use crate::pty::Pty;
 use crate::warren::{Machine, ended, wait_until};
 
+// S10, W20
+#[test]
+fn changes_of_files_are_printed_as_they_happen() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    machine.run(&["ws", "create", "demo", "--provider", "memory"]).expect_ok();
+    let mut watching = machine.command(&["ws", "files", "watch", "demo"]);
+    let mut watching = watching.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut told = String::new();
+    BufReader::new(watching.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    assert!(told.starts_with("Watching."), "{told}");
+    machine.run(&["ws", "files", "mkdir", "demo", "notes"]).expect_ok();
+    let mut line = String::new();
+    BufReader::new(watching.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "created notes\n");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+}
+
+// S10, F30
+#[test]
+fn a_token_needs_nothing_but_a_name() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    let made = machine.run(&["token", "create", "ci", "--json"]).expect_ok().json();
+    let secret = made["secret"].as_str().unwrap();
+    machine.run(&["ws", "create", "demo", "--provider", "memory", "--token", secret]).expect_ok();
+    let listed = machine.run(&["ws", "ls", "--json", "--token", secret]).expect_ok().json();
+    assert_eq!(listed[0]["name"], "demo", "{listed}");
+}
+
 // S10, W30
 #[test]
 fn a_process_is_started_listed_read_and_ended() {

@@ -132,6 +132,11 @@ impl Sweeps {
         }
     }
 
+    /// The sweeps of this process, for its metrics.
+    pub fn reports(&self) -> Vec<SweepReport> {
+        self.board.reports()
+    }
+
     /// The sweeps of this process, with their last runs.
     pub fn list(&self, who: &Identity) -> Result<Vec<SweepReport>, Error> {
         who.may_in_own_org(Action::OperateWarren)?;

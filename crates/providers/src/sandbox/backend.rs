@@ -46,10 +46,13 @@ pub(super) fn find(
     places: &[PathBuf],
     version_of: VersionOf,
 ) -> Result<Bubblewrap, Error> {
-    if isolation == Isolation::Seatbelt || !cfg!(target_os = "linux") {
+    if isolation == Isolation::Seatbelt {
         return Err(unavailable(
-            "isolation: `seatbelt` is macOS's; this host is Linux. Use `auto` or `bwrap`",
+            "isolation: `seatbelt` (macOS) is not supported yet; use `auto` or `bwrap`, on Linux",
         ));
+    }
+    if !cfg!(target_os = "linux") {
+        return Err(unavailable("the sandbox is not supported on this system yet; it needs Linux"));
     }
     let Some((path, facts)) = places.iter().find_map(|path| Some((path, std::fs::metadata(path).ok()?)))
     else {

@@ -23,7 +23,6 @@ mod live_box;
 mod mount_namespace;
 mod pool;
 mod provider;
-pub mod seatbelt;
 mod workspace;
 
 pub use backend::{Bubblewrap, Version};

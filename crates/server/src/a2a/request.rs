@@ -123,7 +123,7 @@ pub(super) async fn json_body(request: Request, app: &App) -> Result<Bytes, A2aE
 
 /// Reads a request type; an error names the field by its path.
 pub(super) fn read<T: DeserializeOwned>(value: serde_json::Value) -> Result<T, ProtocolError> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
+    warren_model::from_json(value).map_err(|error| {
         let path = error.path().to_string();
         let inner = error.into_inner();
         ProtocolError::invalid(if path == "." { inner.to_string() } else { format!("{path}: {inner}") })

@@ -70,8 +70,10 @@ pub(crate) fn agent_name_from(text: Option<&str>) -> Result<Option<model::AgentN
 }
 
 fn provider_from(value: serde_json::Value) -> Result<model::ProviderConfig, Failure> {
+    // Its other errors begin with the field, such as `limits.pids: …`.
+    let at = if value.is_object() { "provider." } else { "provider: " };
     serde_json::from_value(value)
-        .map_err(|error| Failure::new(ErrorCode::InvalidConfig, format!("provider.{error}")))
+        .map_err(|error| Failure::new(ErrorCode::InvalidConfig, format!("{at}{error}")))
 }
 
 fn invalid(field: &str, problem: &dyn std::fmt::Display) -> Failure {

@@ -26,6 +26,7 @@ use warren_operations::Operations;
 use self::framing::{AmbiguityFlag, FramedStream, RefuseAmbiguous};
 use crate::app::{App, ServerConfig};
 use crate::event_hub::EventHub;
+use crate::fleet_metrics::FleetMetrics;
 use crate::guard::Guard;
 use crate::routes::ProviderSignIn;
 use crate::runner_gateway::RouterGateway;
@@ -84,6 +85,7 @@ impl Server {
         let app = Arc::new(App {
             guard: Guard::new(address, &config.allowed_hosts, &config.allowed_origins),
             hub: EventHub::new(),
+            fleet_metrics: FleetMetrics::default(),
             event_streams: Arc::new(Semaphore::new(max_streams)),
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
@@ -117,6 +119,7 @@ impl Server {
                 .follow(app.fleet.event_log.clone(), app.stopping.clone())
                 .instrument(tracing::info_span!("server.events.follow")),
         );
+        app.fleet_metrics.begin(&app).await;
         let connections = TaskTracker::new();
         let places = Arc::new(Semaphore::new(app.limits().max_connections as usize));
         loop {

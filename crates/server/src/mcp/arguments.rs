@@ -4,7 +4,7 @@ use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use warren_model::{ErrorCode, WorkspaceId};
+use warren_model::{ErrorCode, WorkspaceId, from_json};
 
 use crate::problem::Failure;
 
@@ -15,7 +15,7 @@ pub(super) struct Nothing {}
 
 /// All arguments of a tool. What does not fit is told by its name.
 pub(super) fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Failure> {
-    serde_path_to_error::deserialize(Value::Object(arguments)).map_err(|error| {
+    from_json(Value::Object(arguments)).map_err(|error| {
         let path = error.path().to_string();
         let inner = error.inner();
         let detail = if path == "." { inner.to_string() } else { format!("{path}: {inner}") };

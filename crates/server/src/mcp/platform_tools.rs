@@ -14,6 +14,7 @@ use super::arguments::{Nothing, read, read_with_workspace};
 use super::call_context::CallContext;
 use crate::convert;
 use crate::problem::Failure;
+use crate::requests::watch::{WatchParams, wait_for_changes};
 use crate::requests::workspaces::{RemoveParams, ShowParams};
 use crate::requests::{commands, workspaces};
 
@@ -29,6 +30,7 @@ enum PlatformTool {
     Exec,
     ListWorkspaceTools,
     CallWorkspaceTool,
+    WatchFiles,
 }
 
 #[derive(Debug, Deserialize)]
@@ -95,6 +97,11 @@ async fn run(context: &CallContext, tool: PlatformTool, arguments: JsonObject) -
             let (id, CallWorkspaceTool { tool, arguments }) = read_with_workspace(arguments)?;
             let outcome = app.operations.tools.call(who, id, &tool, Value::Object(arguments)).await?;
             answer::to_json(convert::tool_answer(outcome))
+        }
+        PlatformTool::WatchFiles => {
+            let (id, params): (_, WatchParams) = read_with_workspace(arguments)?;
+            let (path, wait) = params.read()?;
+            answer::to_json(wait_for_changes(app, who, id, &path, wait).await?)
         }
     }
 }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, JsonObject,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, Implementation, JsonObject, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestMethod,
     ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
@@ -107,7 +109,7 @@ impl ServerHandler for Workspace {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         if !self.has_files() {
-            return Ok(ListResourcesResult::default());
+            return Err(ErrorData::method_not_found::<ListResourcesRequestMethod>());
         }
         let cursor = request.and_then(|request| request.cursor);
         let files = &self.context.app.operations.files;
@@ -120,8 +122,26 @@ impl ServerHandler for Workspace {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = if self.has_files() { vec![files::template(self.id)] } else { Vec::new() };
-        Ok(ListResourceTemplatesResult::with_all_items(templates))
+        if !self.has_files() {
+            return Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>());
+        }
+        Ok(ListResourceTemplatesResult::with_all_items(vec![files::template(self.id)]))
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 
     async fn read_resource(
@@ -129,6 +149,9 @@ impl ServerHandler for Workspace {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        if !self.has_files() {
+            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
+        }
         let files = &self.context.app.operations.files;
         let work = self.context.carry_out(files::read(files, &self.context.who, self.id, &request.uri));
         let read = waiting::wait(work, &context, &self.cancelled).await?;

@@ -8,6 +8,7 @@ pub(crate) mod commands;
 pub(crate) mod delegations;
 pub(crate) mod memories;
 pub(crate) mod notices;
+pub(crate) mod watch;
 pub(crate) mod workspaces;
 
 pub(crate) use self::access_first::access_first;

@@ -28,6 +28,8 @@ use crate::problem::Failure;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// What a client of the WebSocket may send: nothing but control frames.
 const MAX_INCOMING_BYTES: usize = 4_096;
+/// How long a goodbye may take to be taken.
+const LAST_FRAME_LIMIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -119,7 +121,12 @@ async fn serve_socket(mut socket: WebSocket, texts: impl Stream<Item = Bytes>) {
             incoming = socket.recv() => match incoming {
                 Some(Ok(Message::Pong(_))) => awaits_pong = false,
                 Some(Ok(Message::Ping(_) | Message::Text(_) | Message::Binary(_))) => {}
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                // The answer to it is made by the protocol's layer, and still has to go out (RFC 6455, 5.5.1).
+                Some(Ok(Message::Close(_))) => {
+                    let _ = tokio::time::timeout(LAST_FRAME_LIMIT, socket.flush()).await;
+                    return;
+                }
+                Some(Err(_)) | None => return,
             },
             _ = keep_alive.tick() => {
                 if awaits_pong || socket.send(Message::Ping(bytes::Bytes::new())).await.is_err() {

@@ -54,13 +54,16 @@ pub(super) struct ReadParams {
 
 /// Read a file or list a directory.
 ///
-/// A file comes as bytes (`Range` is understood), a directory as JSON; the header `X-Warren-Entry` says which.
+/// A file comes as bytes (`Range` is understood), a directory as JSON; the header `X-Warren-Entry` says which. A client that
+/// was generated from this document reads files here, and directories with `list_directory`.
 #[utoipa::path(
     get, path = "/api/v1/workspaces/{id}/files", operation_id = "read_file", tag = "files",
     params(("id" = String, Path), ReadParams),
     responses(
-        (status = 200, content((Listing = "application/json"), (Vec<u8> = "application/octet-stream"))),
+        (status = 200, content((Vec<u8> = "application/octet-stream"), (Listing = "application/json"))),
         (status = 206, body = Vec<u8>, content_type = "application/octet-stream"),
+        (status = 416, body = Problem, content_type = "application/problem+json",
+            description = "The range begins behind the end of the file; `Content-Range` says how long it is."),
         (status = "default", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -72,7 +75,9 @@ pub(super) async fn read(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let asked = Asked::from_request(&params, &headers);
-    let read = path_of(&params.path).and_then(|path| Ok((path, ls_query(&params)?)));
+    let list =
+        ListParams { path: params.path, depth: params.depth, limit: params.limit, cursor: params.cursor };
+    let read = path_of(&list.path).and_then(|path| Ok((path, ls_query(&list)?)));
     let (path, query) = access_first(&app, &who, Action::ReadWorkspaces, id, read).await?;
     match app.operations.files.read(&who, id, &path, asked.range(), &query).await? {
         FileOrListing::File(contents) => file_response(contents, &asked),
@@ -120,7 +125,7 @@ fn disposition(name: &str) -> String {
     format!("attachment; filename*=UTF-8''{encoded}")
 }
 
-fn ls_query(params: &ReadParams) -> Result<LsQuery, Failure> {
+fn ls_query(params: &ListParams) -> Result<LsQuery, Failure> {
     let within = |field: &str, value: Option<u32>, default: u32, max: u32| {
         let value = value.unwrap_or(default);
         let detail = || format!("{field}: expected 1 to {max}");
@@ -133,7 +138,7 @@ fn ls_query(params: &ReadParams) -> Result<LsQuery, Failure> {
     Ok(LsQuery {
         depth: within("depth", params.depth, 1, MAX_DEPTH)?,
         limit: within("limit", params.limit, 1_000, MAX_ENTRIES)?,
-        after: params.cursor.clone(),
+        after: params.cursor.clone().filter(|cursor| !cursor.is_empty()),
     })
 }
 
@@ -281,6 +286,44 @@ pub(super) async fn rename(
     let (from, to) = access_first(&app, &who, Action::UseWorkspace, id, read).await?;
     app.operations.files.rename(&who, id, &from, &to, body.overwrite).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListParams {
+    /// Relative to the workspace root; absent: the root itself.
+    #[serde(default)]
+    path: String,
+    /// How deep, 1 to 32.
+    #[param(minimum = 1, maximum = 32)]
+    depth: Option<u32>,
+    /// At most so many entries, 1 to 5000.
+    #[param(minimum = 1, maximum = 5000)]
+    limit: Option<u32>,
+    /// From `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// List a directory.
+#[utoipa::path(
+    get, path = "/api/v1/workspaces/{id}/files/directory", operation_id = "list_directory", tag = "files",
+    params(("id" = String, Path), ListParams),
+    responses(
+        (status = 200, body = Listing),
+        (status = "default", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn list_directory(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::WorkspaceKind>,
+    Query(params): Query<ListParams>,
+) -> Result<axum::Json<Listing>, Failure> {
+    let read = path_of(&params.path).and_then(|path| Ok((path, ls_query(&params)?)));
+    let (path, query) = access_first(&app, &who, Action::ReadWorkspaces, id, read).await?;
+    let listing = app.operations.files.list(&who, id, &path, &query).await?;
+    Ok(axum::Json(convert::listing(&path, listing)))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -48,6 +48,10 @@ pub(super) async fn metrics(State(app): State<Arc<App>>, headers: HeaderMap) -> 
         let who = auth::identify(&app, &Method::GET, &headers).await?;
         who.may_in_own_org(Action::OperateWarren)?;
     }
+    // While the database is away, what this process counts itself is still worth telling.
+    if let Err(error) = app.fleet_metrics.refresh(&app).await {
+        tracing::warn!(%error, "metrics of the fleet could not be read");
+    }
     let text = app.telemetry.render();
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }

@@ -31,6 +31,7 @@ mod tokens;
 mod tool_rules;
 mod tools;
 mod users;
+mod watch;
 mod webhooks;
 mod workspaces;
 
@@ -51,7 +52,7 @@ use self::commands::{exec, processes, terminal};
 use self::exchange::{conversations, delegations, messages, notices, peers, queue, runtime, uploads};
 use crate::http::unread;
 use crate::problem::Failure;
-use crate::{App, a2a, auth, guard, mcp, page, problem};
+use crate::{App, a2a, auth, guard, mcp, openapi, page, problem};
 
 /// Every route of the API, with its description.
 pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
@@ -116,7 +117,8 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(tool_rules::show, tool_rules::revoke))
         .routes(routes!(files::read, files::write, files::delete))
         .routes(routes!(files::rename))
-        .routes(routes!(files::make_directory))
+        .routes(routes!(files::list_directory, files::make_directory))
+        .routes(routes!(watch::watch))
         .routes(routes!(exec::run))
         .routes(routes!(processes::start, processes::list))
         .routes(routes!(processes::show))
@@ -196,8 +198,8 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
 
 /// The whole server as one service. Layers run from the last added to the first.
 pub(crate) fn router(app: &Arc<App>) -> Router {
-    let (api, document) = api().split_for_parts();
-    let document = serde_json::to_value(&document).expect("the document is plain data");
+    let (api, _) = api().split_for_parts();
+    let document = serde_json::to_value(openapi::document()).expect("the document is plain data");
     let mcp = mcp::router(app, &document);
     let api = api.merge(mcp).merge(a2a::router());
     let api = api.route_layer(from_fn_with_state(Arc::clone(app), auth::require_token));

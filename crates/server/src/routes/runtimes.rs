@@ -57,7 +57,10 @@ pub(super) async fn heartbeat(
     Caller(who): Caller,
     Json(body): Json<Heartbeat>,
 ) -> Result<axum::Json<HeartbeatAnswer>, Failure> {
-    let heard = app.fleet.runtimes.heartbeat(&who, convert::report_from(body)?).await?;
+    let heard = app.fleet.runtimes.heartbeat(&who, convert::report_from(body)?).await;
+    let outcome = if heard.is_ok() { "taken" } else { "refused" };
+    app.telemetry.counter("warren_heartbeats_total", &[("outcome", outcome)]).increment(1);
+    let heard = heard?;
     let workspace = &heard.workspace;
     Ok(axum::Json(HeartbeatAnswer {
         workspace_id: workspace.id.to_string(),

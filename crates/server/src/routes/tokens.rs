@@ -6,11 +6,12 @@ use http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{
-    CreateToken, CreatedToken, MadeWithToken, MadeWithTokenList, Problem, RevokedToken, TokenPage,
+    CreateToken, CreatedToken, MadeWithToken, MadeWithTokenList, MintableKind, Problem, RevokedToken,
+    TokenPage,
 };
 use warren_fleet::{Made, MadeThing, MintToken, count_kinds};
 use warren_model as model;
-use warren_model::ErrorCode;
+use warren_model::{ErrorCode, Scope, ScopeSet};
 
 use crate::App;
 use crate::auth::Caller;
@@ -37,7 +38,11 @@ pub(super) async fn create(
     let request = MintToken {
         kind: convert::mintable_from(body.kind),
         name: body.name,
-        scopes: convert::scopes_from(&body.scopes.unwrap_or_default())?,
+        scopes: match (&body.scopes, body.kind) {
+            (Some(names), _) => convert::scopes_from(names)?,
+            (None, MintableKind::User) => usual_scopes().and(who.caller().scopes),
+            (None, _) => ScopeSet::EMPTY,
+        },
         workspace_id: body
             .workspace_id
             .as_deref()
@@ -49,6 +54,13 @@ pub(super) async fn create(
     let answer =
         CreatedToken { secret: minted.secret.reveal().to_owned(), token: convert::token(&minted.token) };
     Ok((StatusCode::CREATED, axum::Json(answer)))
+}
+
+/// What a user token may do if nobody says, as far as whoever makes it may: work with workspaces, and see what happens.
+fn usual_scopes() -> ScopeSet {
+    [Scope::WorkspacesRead, Scope::WorkspacesWrite, Scope::WorkspacesUse, Scope::EventsRead]
+        .into_iter()
+        .collect()
 }
 
 fn lifetime_ms(seconds: u64) -> Result<i64, Failure> {

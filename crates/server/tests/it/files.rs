@@ -99,3 +99,55 @@ async fn a_missing_capability_is_told() {
     let answer = warren.post(&format!("/api/v1/workspaces/{id}/exec"), &json!({ "argv": ["true"] })).await;
     assert_eq!((answer.status, answer.code()), (422, "capability_missing".into()));
 }
+
+// W20
+#[tokio::test]
+async fn changes_are_streamed_as_they_happen() {
+    use futures_util::StreamExt as _;
+    let warren = Warren::start().await;
+    for provider in [crate::local(), crate::memory()] {
+        let id = warren.workspace(provider).await;
+        let watch =
+            warren.call("GET", &format!("/api/v1/workspaces/{id}/files/watch?path=a")).token(&warren.token);
+        assert_eq!(
+            warren.post(&format!("/api/v1/workspaces/{id}/files/directory?path=a"), &json!({})).await.status,
+            204
+        );
+        let mut stream = watch.header("accept", "text/event-stream").open().await.bytes_stream();
+        let mut seen = String::new();
+        let reading = async {
+            while !seen.contains("a/new.txt") {
+                seen.push_str(std::str::from_utf8(&stream.next().await.unwrap().unwrap()).unwrap());
+                if seen.contains("watching") && !seen.contains("changed") {
+                    warren.put(&format!("/api/v1/workspaces/{id}/files?path=outside.txt"), "x").await;
+                    warren.put(&format!("/api/v1/workspaces/{id}/files?path=a/new.txt"), "x").await;
+                }
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), reading).await.unwrap();
+        assert!(seen.contains(r#""kind":"created""#) && !seen.contains("outside"), "{seen}");
+    }
+}
+
+// W20
+#[tokio::test]
+async fn who_asks_for_json_waits_for_the_next_changes() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(crate::memory()).await;
+    let path = format!("/api/v1/workspaces/{id}/files/watch");
+    let quiet = warren.get(&format!("{path}?wait_ms=20")).await;
+    assert_eq!((quiet.status, quiet.json()), (200, json!({ "changes": [], "lagged": false })));
+    let writing = async {
+        for count in 0..200 {
+            warren.put(&format!("/api/v1/workspaces/{id}/files?path=f{count}"), "x").await;
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let seen = tokio::select! {
+        seen = warren.get(&path) => seen.json(),
+        () = writing => panic!("nothing was seen"),
+    };
+    assert_eq!(seen["changes"][0]["kind"], "created", "{seen}");
+    let refused = warren.get(&format!("{path}?wait_ms=60001")).await;
+    assert_eq!(refused.code(), "invalid_request");
+}

@@ -42,6 +42,21 @@ async fn a_token_works_until_it_is_revoked_and_is_never_shown_again() {
     assert_eq!(refused.header("www-authenticate"), Some("Bearer"));
 }
 
+// F30: what `warren token create NAME` asks for
+#[tokio::test]
+async fn a_user_token_without_scopes_works_with_workspaces_as_far_as_its_maker_may() {
+    let warren = Warren::start().await;
+    let made = warren.post("/api/v1/tokens", &json!({ "kind": "user", "name": "plain" })).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    let usual = json!(["workspaces:read", "workspaces:write", "workspaces:use", "events:read"]);
+    assert_eq!(made.json()["token"]["scopes"], usual);
+    let scopes = json!(["tokens:write", "workspaces:read"]);
+    let (narrow, _) = mint(&warren, json!({ "kind": "user", "name": "narrow", "scopes": scopes })).await;
+    let call = warren.call("POST", "/api/v1/tokens").token(&narrow);
+    let made = call.json(&json!({ "kind": "user", "name": "below" })).send().await;
+    assert_eq!(made.json()["token"]["scopes"], json!(["workspaces:read"]), "{}", made.text());
+}
+
 // F30, sec/U07
 #[tokio::test]
 async fn nobody_makes_a_token_wider_than_their_own() {
@@ -56,7 +71,7 @@ async fn nobody_makes_a_token_wider_than_their_own() {
         (json!({ "kind": "workspace", "name": "n", "workspace_id": id }), 403),
         (json!({ "kind": "session", "name": "n" }), 400),
         (json!({ "kind": "user", "name": "n", "scopes": ["everything"] }), 400),
-        (json!({ "kind": "user", "name": "n" }), 400),
+        (json!({ "kind": "user", "name": "n", "scopes": [] }), 400),
         (json!({ "kind": "user", "name": "", "scopes": ["workspaces:read"] }), 400),
         (json!({ "kind": "user", "name": "n", "scopes": ["workspaces:read"], "expires_in_seconds": 0 }), 400),
     ] {

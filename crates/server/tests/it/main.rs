@@ -26,6 +26,7 @@ mod limits;
 mod matrix;
 mod mcp;
 mod memories;
+mod openapi_clients;
 mod operations;
 mod people;
 mod probes;

@@ -47,6 +47,61 @@ async fn metrics_are_for_operators_and_count_requests_and_opens() {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the linter is a program of others")]
+fn lint(metrics: &str) {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    let mut promtool = Command::new("promtool");
+    promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stderr(Stdio::piped()).stdout(Stdio::piped());
+    let mut promtool = promtool.spawn().expect("promtool: scripts/setup.sh installs it");
+    promtool.stdin.take().unwrap().write_all(metrics.as_bytes()).unwrap();
+    let ended = promtool.wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&ended.stderr) + String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && told.is_empty(), "{told}");
+}
+
+// O3
+#[tokio::test]
+async fn metrics_show_the_fleet_and_the_exchange_and_pass_the_linter() {
+    let warren = Warren::start().await;
+    warren.workspace(memory()).await;
+    let id = crate::fleet::external(&warren).await;
+    let body = json!({ "message": { "role": "user", "parts": [{ "text": "hello" }] } });
+    let sent = warren.post(&format!("/api/v1/workspaces/{id}/messages"), &body).await;
+    assert!(sent.status < 300, "{}", sent.text());
+    assert_eq!(warren.get("/api/v1/workspaces/none").await.status, 404);
+    let schedule = json!({ "name": "pulse", "prompt": "Go on.", "every_seconds": 600 });
+    let made = warren.post(&format!("/api/v1/workspaces/{id}/schedules"), &schedule).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    let run = format!("/api/v1/schedules/{}/run", made.json()["id"].as_str().unwrap());
+    let ran = warren.post(&run, &json!({})).await;
+    assert!(ran.status < 300, "{}", ran.text());
+    let swept = warren.post("/api/v1/admin/sweeps/liveness/run", &json!({})).await;
+    assert_eq!(swept.status, 200, "{}", swept.text());
+    let text = warren.get("/metrics").await.text();
+    for line in [
+        r#"warren_workspaces{status="online"} 1"#,
+        r#"warren_workspaces{status="awaiting_agent"} 1"#,
+        r#"warren_workspaces{status="failed"} 0"#,
+        r#"warren_queue_messages{state="queued"} 2"#,
+        r#"warren_queue_messages{state="claimed"} 0"#,
+        "warren_queue_oldest_age_seconds 0.",
+        r#"warren_events_total{kind="exchange.task.submitted"} 2"#,
+        r#"warren_workspace_status_changes_total{to="online"} 1"#,
+        r#"warren_schedule_slots_total{outcome="fired"} 1"#,
+        r#"warren_refusals_total{code="workspace_not_found"} 1"#,
+        r#"warren_sweep_runs_total{sweep=""#,
+        r#"warren_sweep_last_run_timestamp_seconds{sweep=""#,
+    ] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
+    lint(&text);
+    // Asked again, nothing is counted twice.
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    let again = warren.get("/metrics").await.text();
+    assert!(again.contains(r#"warren_events_total{kind="exchange.task.submitted"} 2"#), "{again}");
+}
+
 // W17
 #[tokio::test]
 async fn the_time_to_open_a_workspace_is_exposed_by_provider() {

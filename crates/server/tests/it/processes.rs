@@ -61,6 +61,28 @@ pub(crate) async fn events_of(warren: &Warren, kind: &str) -> Vec<Value> {
     tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("no {kind} came"))
 }
 
+// W30: an EventSource asks again by itself, with the last id that it saw, until it is answered 204
+#[tokio::test]
+async fn who_has_seen_the_end_of_a_process_is_not_told_again() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    start(&warren, id, json!({ "command": "echo done" })).await;
+    read_to_end(&warren, id, 1).await;
+    let follow = || {
+        let call = warren.call("GET", &format!("{}/1/output", base(id))).token(&warren.token);
+        call.header("accept", "text/event-stream")
+    };
+    let seen = follow().send().await;
+    let text = seen.text();
+    let ids: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("id: ")).collect();
+    assert_eq!((seen.status, ids.as_slice()), (200, ["5", "6"].as_slice()), "{text}");
+    // All output, and not that it ended: that is still told.
+    let rest = follow().header("last-event-id", "5").send().await;
+    assert!(rest.text().contains("exited"), "{}", rest.text());
+    let over = follow().header("last-event-id", "6").send().await;
+    assert_eq!((over.status, over.body.len()), (204, 0));
+}
+
 // W30
 #[tokio::test]
 async fn a_process_outlives_its_request_and_its_output_is_read_from_any_offset() {

@@ -138,6 +138,31 @@ async fn a_terminal_is_typed_into_resized_and_ended() {
     assert_eq!(terminal.frame().await["type"], "gone");
 }
 
+// S20: RFC 6455, 5.5.1
+#[tokio::test]
+async fn who_closes_a_websocket_is_answered() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    let Terminal { socket: terminal, .. } = Terminal::open(&warren, id, "").await;
+    let url = format!("ws://{}/api/v1/events/ws?after=0", warren.address);
+    let mut request = url.as_str().into_client_request().unwrap();
+    request.headers_mut().insert("authorization", format!("Bearer {}", warren.token).parse().unwrap());
+    let (events, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+    for mut socket in [terminal, events] {
+        socket.close(None).await.unwrap();
+        let answered = async {
+            loop {
+                match socket.next().await {
+                    Some(Ok(Message::Close(_))) => return true,
+                    Some(Ok(_)) => {}
+                    Some(Err(_)) | None => return false,
+                }
+            }
+        };
+        assert!(tokio::time::timeout(PATIENCE, answered).await.unwrap(), "it was hung up on");
+    }
+}
+
 // W30
 #[tokio::test]
 async fn a_process_outlives_its_terminal_and_is_attached_to_with_its_output() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use warren_model::{Delivery, DeliveryEnd, DeliveryReason, DeliveryState, Principal, Task, WorkspaceId};
 
 use super::samples::{NOW, delivery, id, new_workspace, put_task, task};
-use crate::{DeliveryQuery, Error, QueueState, Store};
+use crate::{DeliveryQuery, Error, QueueState, QueueTotals, Store};
 
 async fn next(store: &dyn Store, workspace_id: WorkspaceId) -> Option<Delivery> {
     store.write(move |tx| tx.next_waiting(workspace_id, NOW, NOW)).await.expect("the next is read")
@@ -43,6 +43,9 @@ pub async fn the_queue_goes_by_priority_then_turn_then_age(store: Arc<dyn Store>
     assert_eq!(next(&*store, home).await, None, "what rests or has expired is not handed out");
     let crowd: Result<_, Error> = store.read(move |tx| Ok((tx.crowd(home, 10)?, tx.crowd(home, 1)?))).await;
     assert_eq!(crowd, Ok(((5, 2), (5, 1))));
+    let totals: Result<_, Error> = store.read(|tx| tx.queue_totals()).await;
+    let oldest_queued_at = Some(base.created_at);
+    assert_eq!(totals, Ok(QueueTotals { queued: 2, claimed: 5, oldest_queued_at }));
 }
 
 // X12

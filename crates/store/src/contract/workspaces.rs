@@ -241,6 +241,10 @@ pub async fn removed_rows_do_not_count(store: Arc<dyn Store>) {
     insert(&*store, &workspace()).await;
     let count: Result<u64, Error> = store.read(move |tx| tx.count_workspaces(org_id)).await;
     assert_eq!(count, Ok(Status::ALL.len() as u64 - 1));
+    let counts: Result<Vec<(Status, u64)>, Error> = store.read(|tx| tx.count_workspaces_by_status()).await;
+    let counts = counts.unwrap_or_default();
+    assert_eq!(counts.iter().map(|(_, count)| count).sum::<u64>(), Status::ALL.len() as u64);
+    assert!(counts.contains(&(Status::Hibernated, 1)), "{counts:?}");
 }
 
 // Rule 3: compare-and-set or nothing, and the event only if the change happened.

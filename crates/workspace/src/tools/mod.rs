@@ -326,7 +326,7 @@ fn read_call(context: &ToolContext, name: &str, arguments: Value) -> Result<Call
 }
 
 fn read_arguments<T: Arguments>(arguments: Value) -> Result<T, ToolError> {
-    let read: T = serde_path_to_error::deserialize(arguments).map_err(|error| ToolError::BadArguments {
+    let read: T = warren_model::from_json(arguments).map_err(|error| ToolError::BadArguments {
         path: error.path().to_string(),
         problem: error.inner().to_string(),
     })?;

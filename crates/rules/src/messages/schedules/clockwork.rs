@@ -76,7 +76,9 @@ impl Problem {
                 format!("prompt: it has {bytes} bytes, and may have {}", Schedule::MAX_PROMPT_BYTES)
             }
             Self::InvalidCron(what) => {
-                format!("cron: {what}; expected five or six fields, such as `0 9 * * 1-5`")
+                format!(
+                    "cron: {what}; expected five or six fields, such as `0 9 * * 1-5`, or a name such as `@daily`"
+                )
             }
             Self::NeverFires => "cron: no such day or time ever comes".into(),
             Self::UnknownTimeZone { name, nearest: Some(nearest) } => {
@@ -123,6 +125,7 @@ impl Clockwork {
     pub fn read(timing: &Timing, anchor: Timestamp) -> Result<Self, Problem> {
         match timing {
             Timing::Cron { expression, time_zone } => {
+                let expression = written_out(expression);
                 let works = WallClock {
                     cron: read_cron(expression)?,
                     time_zone: find_time_zone(time_zone)?,
@@ -207,12 +210,29 @@ fn names_hours(expression: &str) -> bool {
     hours.is_some_and(|hours| !hours.contains(['*', '?']))
 }
 
+/// The nicknames that cron itself knows, and the fields that they stand for. `@reboot` is none: nothing here boots.
+const NICKNAMES: [(&str, &str); 7] = [
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+    ("@monthly", "0 0 1 * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@hourly", "0 * * * *"),
+];
+
+/// The fields of an expression, also if it is a nickname.
+fn written_out(expression: &str) -> &str {
+    let known = NICKNAMES.iter().find(|(name, _)| expression.trim().eq_ignore_ascii_case(name));
+    known.map_or(expression, |(_, fields)| fields)
+}
+
 fn read_cron(expression: &str) -> Result<Cron, Problem> {
     let invalid = |what: &str| Problem::InvalidCron(what.to_owned());
     if expression.len() > Schedule::MAX_CRON_BYTES {
         return Err(invalid("it is too long"));
     }
-    // Nicknames such as `@daily`, and a seventh field for years, are left out: one way to write a thing.
+    // A seventh field for years is left out, and nicknames were written out before.
     let fields = expression.split_ascii_whitespace().count();
     if !expression.is_ascii() || expression.contains('@') || !(5..=6).contains(&fields) {
         return Err(invalid("not a cron expression"));

@@ -212,7 +212,8 @@ fn what_can_never_fire_or_is_unknown_is_refused_by_name() {
     for bad in [
         "",
         "hourly",
-        "@daily",
+        "@reboot",
+        "@daily 5",
         "0 9 * *",
         "0 9 * * * * *",
         "60 * * * *",
@@ -224,6 +225,35 @@ fn what_can_never_fire_or_is_unknown_is_refused_by_name() {
     }
     assert_eq!(canonical_time_zone("europe/zurich"), Ok("Europe/Zurich".into()));
     assert_eq!(canonical_time_zone("utc").as_deref().map(str::to_uppercase), Ok("UTC".into()));
+}
+
+// X40
+#[test]
+fn nicknames_stand_for_their_fields() {
+    let (from, to) = ("2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z");
+    for (name, fields) in [
+        ("@yearly", "0 0 1 1 *"),
+        ("@annually", "0 0 1 1 *"),
+        ("@monthly", "0 0 1 * *"),
+        ("@weekly", "0 0 * * 0"),
+        ("@daily", "0 0 * * *"),
+        ("@Midnight", "0 0 * * *"),
+        ("@hourly", "0 * * * *"),
+    ] {
+        let named = slots(&cron_in(name, "Europe/Zurich"), from, to);
+        assert_eq!(named, slots(&cron_in(fields, "Europe/Zurich"), from, to), "{name}");
+    }
+}
+
+// X40: as every cron has it
+#[test]
+fn a_day_and_a_weekday_that_are_both_restricted_each_suffice() {
+    let (from, to) = ("2026-06-01T12:00:00Z", "2026-06-09T12:00:00Z");
+    // 8 June 2026 is a Monday.
+    assert_eq!(slots(&cron_in("0 0 3 * 1", "UTC"), from, to), ["06-03 00:00", "06-08 00:00"]);
+    let odd = ["06-03 00:00", "06-05 00:00", "06-07 00:00", "06-08 00:00", "06-09 00:00"];
+    assert_eq!(slots(&cron_in("0 0 */2 * 1", "UTC"), from, to), odd);
+    assert_eq!(slots(&cron_in("0 0 * * 1", "UTC"), from, to), ["06-08 00:00"]);
 }
 
 // X40: limits

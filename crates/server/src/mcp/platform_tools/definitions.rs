@@ -112,6 +112,14 @@ const PLATFORM: &[Row] = &[
         effect: Effect::Destroys,
         description: "Call a tool of one workspace, under its policy. A refusal says what is allowed.",
     },
+    Row {
+        tool: PlatformTool::WatchFiles,
+        name: "watch_files",
+        operation: "watch_files",
+        action: Action::ReadWorkspaces,
+        effect: Effect::Reads,
+        description: "Wait for files of a workspace to change, and tell which did. Only what changes during the call is told.",
+    },
 ];
 
 /// What parts of a path are called as arguments.

@@ -21,7 +21,7 @@ use warren_model as model;
 use warren_model::ErrorCode;
 use warren_operations::ProcessEvent;
 use warren_service::ProcessDeed;
-use warren_workspace::shell::{Poll, Start};
+use warren_workspace::shell::{Poll, ProcessState, Start};
 
 use super::{stream_place, wants_stream};
 use crate::App;
@@ -111,7 +111,8 @@ pub(in crate::routes) struct OutputParams {
 /// Read the output of a process from an offset on.
 ///
 /// With `Accept: text/event-stream` it comes as it is made, one `ProcessFrame` per event; `id` is the offset behind
-/// it, and `Last-Event-ID` resumes.
+/// it, and `Last-Event-ID` resumes. Whoever resumes behind `exited`, as an `EventSource` does by itself, is answered 204:
+/// nothing follows, and it does not ask again.
 #[utoipa::path(
     get, path = "/api/v1/workspaces/{id}/processes/{process}/output", operation_id = "read_process_output",
     tag = "commands",
@@ -121,6 +122,7 @@ pub(in crate::routes) struct OutputParams {
     ),
     responses(
         (status = 200, content((ProcessOutput = "application/json"), (ProcessFrame = "text/event-stream"))),
+        (status = 204, description = "It has ended, and the caller has seen that."),
         (status = "default", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -136,12 +138,21 @@ pub(in crate::routes) async fn output(
     let action = ProcessDeed::Read.action();
     if wants_stream(&headers) {
         let resumed = access_first(&app, &who, action, id, resume_offset(&headers)).await?;
+        if let Some(resumed) = resumed {
+            let info = processes.get(&who, id, process).await?;
+            if matches!(info.state, ProcessState::Exited { .. }) && resumed > info.output_bytes {
+                return Ok(StatusCode::NO_CONTENT.into_response());
+            }
+        }
         let offset = resumed.or(params.offset).unwrap_or(0);
         let events = processes.follow(&who, id, process, offset, app.stopping.clone()).await?;
         let place = stream_place(&app)?;
         let frames = events.map(move |(event, offset)| {
             let _held = &place;
-            let event = SseEvent::default().id(offset.to_string()).json_data(frame(event, offset));
+            // One behind all output, so that who comes back with it is known to have seen the end.
+            let is_end = matches!(event, ProcessEvent::Exited { .. });
+            let id = offset + u64::from(is_end);
+            let event = SseEvent::default().id(id.to_string()).json_data(frame(event, offset));
             Ok::<_, Infallible>(event.unwrap_or_default())
         });
         return Ok(Sse::new(frames).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response());

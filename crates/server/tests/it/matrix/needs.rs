@@ -62,6 +62,8 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("show_budget", Need::On(Deed::See)),
     ("set_budget", Need::On(Deed::Write)),
     ("read_file", Need::On(Deed::See)),
+    ("list_directory", Need::On(Deed::See)),
+    ("watch_files", Need::On(Deed::See)),
     ("write_file", Need::On(Deed::Use)),
     ("delete_file", Need::On(Deed::Use)),
     ("move_file", Need::On(Deed::Use)),

@@ -6,7 +6,7 @@ use warren_testkit::Warren;
 use super::{Client, beginnings, connect, connect_with, problem, result, user_token, workspace_token};
 use crate::memory;
 
-const ALL: [&str; 10] = [
+const ALL: [&str; 11] = [
     "list_workspaces",
     "get_workspace",
     "create_workspace",
@@ -17,6 +17,7 @@ const ALL: [&str; 10] = [
     "exec",
     "list_workspace_tools",
     "call_workspace_tool",
+    "watch_files",
 ];
 
 async fn names(client: &Client) -> Vec<String> {
@@ -55,6 +56,81 @@ async fn a_workspace_can_be_made_used_and_removed() {
     }
 }
 
+// S30: a client checks its calls against the schema before it sends them, so there must be some that pass both
+#[tokio::test]
+async fn what_the_schema_of_create_workspace_allows_is_accepted() {
+    let warren = Warren::start().await;
+    let template = warren.call("PUT", "/api/v1/templates/desk").token(&warren.token);
+    let answer = template.json(&json!({ "provider": { "kind": "memory" } })).send().await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    let client = connect(&warren, "/mcp").await;
+    let tools = client.list_all_tools().await.unwrap();
+    let tool = tools.iter().find(|tool| tool.name == "create_workspace").unwrap();
+    let schema = serde_json::Value::Object((*tool.input_schema).clone());
+    let schema = jsonschema::draft202012::new(&schema).unwrap();
+    let calls = [
+        json!({ "name": "one", "provider": { "kind": "memory" } }),
+        json!({ "name": "two", "provider": { "kind": "local", "max_file_mb": 5, "pass_env": ["LANG"] } }),
+        json!({ "name": "three", "provider": { "kind": "sandbox", "limits": { "pids": 64, "cpus": null } } }),
+        json!({ "name": "four", "template": "desk", "provider": null }),
+    ];
+    for call in calls {
+        assert!(schema.is_valid(&call), "{call}");
+        let made = result(&client, "create_workspace", call.clone()).await;
+        assert_eq!(made["name"], call["name"], "{made}");
+    }
+    for call in
+        [json!({ "name": "a", "provider": { "kind": "local", "colour": 1 } }), json!({ "provider": null })]
+    {
+        assert!(!schema.is_valid(&call), "{call}");
+    }
+}
+
+// S30, W20
+#[tokio::test]
+async fn changes_of_files_are_waited_for() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await;
+    let client = connect(&warren, "/mcp").await;
+    let writing = async {
+        for count in 0..200 {
+            warren.put(&format!("/api/v1/workspaces/{id}/files?path=f{count}"), "x").await;
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    let call = json!({ "workspace_id": id.to_string(), "wait_ms": 10_000 });
+    let seen = tokio::select! {
+        seen = result(&client, "watch_files", call) => seen,
+        () = writing => panic!("nothing was seen"),
+    };
+    assert_eq!(seen["changes"][0]["kind"], "created", "{seen}");
+}
+
+// S30
+#[tokio::test]
+async fn only_what_is_declared_is_answered() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(memory()).await;
+    let own = super::of_workspace(id);
+    let completion =
+        json!({ "ref": { "type": "ref/prompt", "name": "x" }, "argument": { "name": "a", "value": "" } });
+    for (path, method, params) in [
+        ("/mcp", "prompts/list", json!({})),
+        ("/mcp", "completion/complete", completion.clone()),
+        ("/mcp", "resources/list", json!({})),
+        ("/mcp", "resources/templates/list", json!({})),
+        (own.as_str(), "prompts/list", json!({})),
+        (own.as_str(), "completion/complete", completion),
+    ] {
+        let refused = super::post(&warren, path, &warren.token, &super::message(method, params)).await;
+        let text = refused.text();
+        assert!(text.contains("-32601"), "{path} {method}: {text}");
+    }
+    let listed = super::message("resources/list", json!({}));
+    let listed = super::post(&warren, &own, &warren.token, &listed).await;
+    assert!(listed.text().contains("\"resources\""), "{}", listed.text());
+}
+
 // S30, F30
 #[tokio::test]
 async fn a_token_is_offered_what_it_may_do_and_no_more() {
@@ -65,10 +141,16 @@ async fn a_token_is_offered_what_it_may_do_and_no_more() {
     let [current, _] = beginnings();
     let reader = user_token(&warren, &["workspaces:read"]).await;
     let reader = connect_with(&warren, "/mcp", &reader, current.clone()).await;
-    assert_eq!(names(&reader).await, ["list_workspaces", "get_workspace", "list_workspace_tools"]);
+    assert_eq!(
+        names(&reader).await,
+        ["list_workspaces", "get_workspace", "list_workspace_tools", "watch_files"]
+    );
     let agent = workspace_token(&warren, own).await;
     let agent = connect_with(&warren, "/mcp", &agent, current.clone()).await;
-    assert_eq!(names(&agent).await, ["get_workspace", "list_workspace_tools", "call_workspace_tool"]);
+    assert_eq!(
+        names(&agent).await,
+        ["get_workspace", "list_workspace_tools", "call_workspace_tool", "watch_files"]
+    );
     let nobody = user_token(&warren, &["events:read"]).await;
     let nobody = connect_with(&warren, "/mcp", &nobody, current).await;
     assert_eq!(names(&nobody).await, Vec::<String>::new());

@@ -48,6 +48,8 @@ enum Ended {
     Exited(TerminalFrame),
     /// The client left, broke the protocol, or answers no ping.
     Gone,
+    /// The client said goodbye.
+    Left,
     /// Warren ends it.
     Closed(ErrorCode),
 }
@@ -83,6 +85,11 @@ impl<'a> Connection<'a> {
                 TerminalFrame::Closing { code: code.as_str().to_owned(), next_offset: self.offset }
             }
             Ended::Gone => return,
+            Ended::Left => {
+                // The answer to it is made by the protocol's layer, and still has to go out (RFC 6455, 5.5.1).
+                let _ = tokio::time::timeout(LAST_FRAME_LIMIT, outgoing.flush()).await;
+                return;
+            }
         };
         let goodbye = async {
             if send(&mut outgoing, &last).await.is_ok() {
@@ -178,7 +185,7 @@ impl Input<'_> {
                     Ok(())
                 }
                 Message::Ping(_) => Ok(()),
-                Message::Close(_) => return Ended::Gone,
+                Message::Close(_) => return Ended::Left,
             };
             match done {
                 Ok(()) => {}
