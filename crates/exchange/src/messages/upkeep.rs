@@ -134,6 +134,7 @@ impl Upkeep {
     /// A heartbeat, or a status in which a runtime can be called again: what waits for it is tried at once (X15).
     async fn follow_signs_of_life(&self) {
         let mut heartbeats = self.context.live_events();
+        let mut removed = self.deliveries.0.fleet.workspaces.removals();
         let mut newest = self.context.store().newest_event();
         let mut seen = *newest.borrow_and_update();
         loop {
@@ -149,6 +150,8 @@ impl Upkeep {
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return,
                 },
+                // What is missed here waits for the look over all queues.
+                Ok(id) = removed.recv() => self.deliveries.wake_queue(id),
                 changed = newest.changed() => {
                     if changed.is_err() {
                         return;
@@ -179,8 +182,10 @@ impl Upkeep {
         let query = warren_store::EventQuery { after, org_id: None, workspace_id: None, limit: 500 };
         let page = self.context.store().read(move |tx| tx.events(&query).map_err(Error::from)).await?;
         let next = page.rows.last().map_or(after, |event| event.seq).max(page.next.unwrap_or(0));
-        let is_sign =
-            |kind| matches!(kind, EventKind::WorkspaceStatusChanged | EventKind::WorkspaceRegistered);
+        let is_sign = |kind| {
+            use EventKind::{WorkspaceRegistered, WorkspaceRemoved, WorkspaceStatusChanged};
+            matches!(kind, WorkspaceStatusChanged | WorkspaceRegistered | WorkspaceRemoved)
+        };
         let ids = page.rows.iter().filter(|event| is_sign(event.kind)).filter_map(|event| event.workspace_id);
         Ok((ids.filter(|id| self.deliveries.0.lanes.is_waiting(*id)).collect(), next))
     }

@@ -23,6 +23,7 @@ mod peers;
 mod probes;
 mod pull;
 mod queue;
+mod removed;
 mod schedules;
 mod signatures;
 mod webhooks;
