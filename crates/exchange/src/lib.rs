@@ -165,7 +165,7 @@ impl Exchange {
             webhooks: Webhooks::new(context.clone(), connector.clone(), secrets.clone()),
             channels: Channels::new(context.clone(), fleet.clone(), secrets, messages.clone()),
             push_configs: PushConfigs::new(context.clone(), fleet.sealer.clone(), connector.clone()),
-            registrations: Registrations::new(fleet.clone(), connector.clone()),
+            registrations: Registrations::new(fleet.clone(), connector.clone(), agents.clone()),
             upkeep: Upkeep::new(context.clone(), config, deliveries.clone(), approvals.clone()),
             agents,
             deliveries,

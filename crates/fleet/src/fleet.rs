@@ -150,6 +150,7 @@ impl Fleet {
             removed: broadcast::channel(REMOVALS_BUFFER).0,
         };
         let imports = Imports::new(context.clone(), signals.clone(), workspaces.clone(), values.clone());
+        let probes = Probes::new(context.clone(), signals.clone(), registry.clone(), probe);
         let sweeps = Sweeps::new(SweepParts {
             context: context.clone(),
             config,
@@ -157,7 +158,7 @@ impl Fleet {
             registry: registry.clone(),
             replicas: replicas.clone(),
             reconciler: reconciler.clone(),
-            probes: Probes::new(context.clone(), signals.clone(), registry.clone(), probe),
+            probes: probes.clone(),
             rollout: rollout.clone(),
         });
         Self(Arc::new(Services {
@@ -176,7 +177,7 @@ impl Fleet {
                 reconciler.clone(),
             ),
             positions: Positions::new(context.clone(), access.clone()),
-            runtimes: Runtimes::new(context.clone(), config, redactors.clone()),
+            runtimes: Runtimes::new(context.clone(), config, redactors.clone(), probes),
             secrets: Secrets::new(context.clone(), access, sealer.clone(), values, rollout),
             templates: Templates::new(context.clone(), config),
             event_log: EventLog::new(context.clone()),

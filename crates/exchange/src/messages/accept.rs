@@ -20,7 +20,12 @@ use crate::conversations;
 pub(crate) enum Admission {
     Repeated(Accepted),
     Started(Accepted, Box<ClaimedDelivery>, Option<BusyAnswer>),
-    Queued { accepted: Accepted, wakes: bool },
+    Queued {
+        accepted: Accepted,
+        wakes: bool,
+        /// Nothing was heard of its agent, which Warren can call.
+        is_looked_for: bool,
+    },
 }
 
 /// The runtime keeps its own session: whoever sends is answered if it says that it is busy.
@@ -52,6 +57,7 @@ pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Ad
     require_budget(tx, &row, submission.now)?;
     let vitals = tx.vitals(id)?;
     let (running, waiting) = tx.crowd(id, submission.config.max_waiting)?;
+    let is_looked_for = row.status == Status::Offline && reach == Reach::Called;
     let verdict = queue::admit(&QueueFacts {
         status: row.status,
         can_be_called: reach == Reach::Called && submission.may_start,
@@ -70,7 +76,7 @@ pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Ad
             tx,
             submission,
             verdict,
-            Recipient { row, vitals, turn: queue_state.turn, agent, keys_until },
+            Recipient { row, vitals, turn: queue_state.turn, agent, keys_until, is_looked_for },
         ),
     }
 }
@@ -87,6 +93,7 @@ struct Recipient {
     agent: AgentAddress,
     /// Keys of messages that were sent until then may be used again.
     keys_until: Timestamp,
+    is_looked_for: bool,
 }
 
 fn write(
@@ -95,7 +102,7 @@ fn write(
     verdict: Verdict,
     recipient: Recipient,
 ) -> Result<Admission, Error> {
-    let Recipient { row, vitals, turn, agent, keys_until } = recipient;
+    let Recipient { row, vitals, turn, agent, keys_until, is_looked_for } = recipient;
     let row = &row;
     let starts = verdict == Verdict::Start;
     let (task, task_before) = put_task(tx, submission, row, starts)?;
@@ -140,7 +147,7 @@ fn write(
         let busy_answer = vitals.displaced.session.then_some(BusyAnswer { task_before });
         Admission::Started(accepted, Box::new(ClaimedDelivery { delivery, task, agent }), busy_answer)
     } else {
-        Admission::Queued { accepted, wakes: verdict == Verdict::QueueAndWake }
+        Admission::Queued { accepted, wakes: verdict == Verdict::QueueAndWake, is_looked_for }
     })
 }
 

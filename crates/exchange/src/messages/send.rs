@@ -145,9 +145,12 @@ impl Messages {
                     Err(error) => Err(self.note_refusal(error, id, sender).await),
                 }
             }
-            Admission::Queued { accepted, wakes } => {
+            Admission::Queued { accepted, wakes, is_looked_for } => {
                 if wakes {
                     self.deliveries.0.signals.wake(id, &sender.principal);
+                }
+                if is_looked_for {
+                    self.fleet.runtimes.look_for(id);
                 }
                 self.deliveries.wake_queue(id);
                 Ok(accepted)

@@ -60,11 +60,17 @@ pub struct Runtimes {
     context: Context,
     config: Config,
     redactors: Redactors,
+    probes: Probes,
 }
 
 impl Runtimes {
-    pub(crate) fn new(context: Context, config: Config, redactors: Redactors) -> Self {
-        Self { context, config, redactors }
+    pub(crate) fn new(context: Context, config: Config, redactors: Redactors, probes: Probes) -> Self {
+        Self { context, config, redactors, probes }
+    }
+
+    /// Something waits for a runtime of which nothing was heard: it is asked now rather than with the next sweep.
+    pub fn look_for(&self, id: WorkspaceId) {
+        self.probes.look_for_in_background(id);
     }
 
     /// How long work may show no progress, where a workspace says nothing itself.
