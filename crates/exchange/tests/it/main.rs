@@ -26,4 +26,5 @@ mod queue;
 mod removed;
 mod schedules;
 mod signatures;
+mod upkeep;
 mod webhooks;
