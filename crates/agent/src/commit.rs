@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use warren_fleet::{left_for_org, require_session_room};
-use warren_model::event::SessionChanged;
+use warren_model::event::{SessionChanged, WorkspaceBudgetExhausted};
 use warren_model::session::{
     DeltaMark, Phase, QueuedState, Session, SessionMessage, Step, StepPhase, StreamEntry, StreamItem,
 };
@@ -350,6 +350,7 @@ fn write(
         }
     }
     write_spending(tx, open.session.workspace_id, &outputs.spending)?;
+    tell_exhausted(tx, change, before, open)?;
     for (call_id, bytes) in &change.results {
         tx.put_result(session_id, call_id, bytes)?;
     }
@@ -378,6 +379,40 @@ fn write_spending(
     }
     for (month, micros) in by_month.into_iter().filter(|(_, micros)| *micros != 0) {
         tx.add_spending(workspace_id, &month, micros)?;
+    }
+    Ok(())
+}
+
+/// The moment a budget is used up is told once: with the answer that used it up (F36).
+fn tell_exhausted(
+    tx: &mut dyn WriteTx,
+    change: &Change,
+    before: &OpenSession,
+    open: &OpenSession,
+) -> Result<(), Error> {
+    let (known, session) = (&before.session.total_usage, &open.session);
+    let cost = session.total_usage.cost_micros.saturating_sub(known.cost_micros);
+    if cost == 0 {
+        return Ok(());
+    }
+    let Some(row) = tx.workspace(session.workspace_id)? else { return Ok(()) };
+    let limit = row.spec.monthly_budget_micros;
+    if limit.is_none() {
+        return Ok(());
+    }
+    let month = Month::of(change.now).to_string();
+    // What this session has set aside for its next answer is not spent yet.
+    let spent = tx.spent(row.id, &month)?.saturating_sub(session.reserved_micros);
+    if standing(limit, spent) == Standing::Exhausted
+        && standing(limit, spent.saturating_sub(cost)) != Standing::Exhausted
+    {
+        tx.append_event(&NewEvent {
+            at: change.now,
+            org_id: row.org_id,
+            workspace_id: Some(row.id),
+            principal: Principal::system("budgets"),
+            data: WorkspaceBudgetExhausted { month, limit_micros: limit, spent_micros: spent }.into(),
+        })?;
     }
     Ok(())
 }

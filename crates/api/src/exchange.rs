@@ -329,7 +329,7 @@ pub enum DelegationState {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Delegate {
-    /// Who is to do it.
+    /// Who is to do it: the id or the name of a peer.
     pub to: String,
     pub message: TaskMessage,
     /// The task out of which it is handed on; absent: the one in hand.

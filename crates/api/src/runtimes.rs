@@ -5,7 +5,6 @@ use crate::{Desired, Status};
 
 /// What a runtime takes over from Warren, one switch each. What is absent stays as it is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct RuntimeCapabilities {
     /// It fires its own schedule; Warren only moves it on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -22,7 +21,6 @@ pub struct RuntimeCapabilities {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct RuntimeMetadata {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<RuntimeCapabilities>,
@@ -32,9 +30,9 @@ pub struct RuntimeMetadata {
     pub idle_timeout_seconds: Option<u32>,
 }
 
-/// A report of a runtime. Every field is optional; absent means unchanged.
+/// A report of a runtime. Every field is optional; absent means unchanged. A field that Warren does not know, or whose value
+/// cannot be, is left out, and `warnings` in the answer says so: the rest of the report counts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Heartbeat {
     /// Of its recent work, the part that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,6 +93,10 @@ pub struct RegisteredRuntime {
     pub generation: u64,
     /// What Warren did not take at its word.
     pub warnings: Vec<String>,
+    /// The workspace counts as wedged, by this error of a runtime before. A runner goes on from there: it reports the wedge
+    /// until it has done some work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wedge: Option<String>,
 }
 
 /// As it was before there was a word for it.

@@ -95,7 +95,7 @@ impl Delegations {
     async fn hand_on(&self, from: Workspace, request: Delegate) -> Result<Delegated, Error> {
         let to = request.message.workspace_id;
         let sender = Sender { principal: Principal::workspace(from.id), org_id: from.org_id };
-        let mut submission = self.messages.submission(sender, request.message.clone(), None)?;
+        let mut submission = self.messages.submission(sender.clone(), request.message.clone(), None)?;
         let id: DelegationId = self.context.entropy().id(submission.now);
         let from_id = from.id;
         let admitted = self
@@ -113,7 +113,7 @@ impl Delegations {
                 let admission = accept(tx, &submission)?;
                 let (accepted, delivery_state, is_repeat) = match &admission {
                     Admission::Repeated(accepted) => (accepted, DeliveryState::Queued, true),
-                    Admission::Started(accepted, _) => (accepted, DeliveryState::Claimed, false),
+                    Admission::Started(accepted, ..) => (accepted, DeliveryState::Claimed, false),
                     Admission::Queued { accepted, .. } => (accepted, DeliveryState::Queued, false),
                 };
                 if is_repeat {
@@ -144,8 +144,11 @@ impl Delegations {
                 Ok((row, admission))
             })
             .await;
-        let (delegation, admission) = admitted?;
-        let accepted = self.messages.begin(admission, to, &Principal::workspace(from_id));
+        let (delegation, admission) = match admitted {
+            Ok(admitted) => admitted,
+            Err(error) => return Err(self.messages.note_refusal(error, to, &sender).await),
+        };
+        let accepted = self.messages.begin(admission, to, &sender).await?;
         Ok(Delegated {
             delegation,
             position: accepted.position,

@@ -165,7 +165,7 @@ impl Exchange {
             webhooks: Webhooks::new(context.clone(), connector.clone(), secrets.clone()),
             channels: Channels::new(context.clone(), fleet.clone(), secrets, messages.clone()),
             push_configs: PushConfigs::new(context.clone(), fleet.sealer.clone(), connector.clone()),
-            registrations: Registrations::new(fleet.clone(), connector.clone()),
+            registrations: Registrations::new(fleet.clone(), connector.clone(), agents.clone()),
             upkeep: Upkeep::new(context.clone(), config, deliveries.clone(), approvals.clone()),
             agents,
             deliveries,
@@ -183,9 +183,10 @@ impl Exchange {
     /// Takes up what an earlier process left. Called after the fleet's own start.
     pub async fn start(&self) -> Result<(), Error> {
         self.upkeep.start();
-        self.push_configs.start();
-        self.webhooks.start();
-        self.scheduler.start();
+        let sweeps = &self.fleet.sweeps;
+        sweeps.supervise(&self.context, Arc::new(self.push_configs.background_loop()));
+        sweeps.supervise(&self.context, Arc::new(self.webhooks.background_loop()));
+        sweeps.supervise(&self.context, Arc::new(self.scheduler.background_loop()));
         Ok(())
     }
 

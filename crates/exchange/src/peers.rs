@@ -6,10 +6,8 @@ use warren_rules::messages::peers;
 use warren_service::{Action, Context, Error, Identity, Target};
 use warren_store::{ReadTx, WorkspaceQuery};
 
-use crate::kinship;
+use crate::kinship::{self, Asker};
 
-/// Peers that one answer names.
-const MAX_PEERS: usize = 1_000;
 const PAGE: u32 = 500;
 
 /// Whom a workspace may talk to.
@@ -58,17 +56,41 @@ impl Peers {
         self.context
             .store()
             .read(move |tx| {
-                let candidates = candidates(tx, &row)?;
-                let mut found = Vec::new();
-                for peer in candidates {
-                    let is_found = peers::is_found(&query, peer.name.as_str(), peer.spec.role.as_deref());
-                    if is_found && found.len() < MAX_PEERS && kinship::may_talk(tx, &row, &peer)? {
-                        found.push(peer);
-                    }
-                }
-                Ok(found)
+                let is_found =
+                    |peer: &Workspace| peers::is_found(&query, peer.name.as_str(), peer.spec.role.as_deref());
+                peers_of(tx, &row, is_found)
             })
             .await
+    }
+
+    /// A peer of this workspace by its id or its name, as somebody says it who has seen the list.
+    pub async fn find(&self, who: &Identity, id: WorkspaceId, said: &str) -> Result<WorkspaceId, Error> {
+        let name = said.trim().to_owned();
+        if let Ok(id) = name.parse() {
+            return Ok(id);
+        }
+        let row = self.fleet.workspaces.get(who, Action::ReadWorkspaces, id).await?;
+        let asked = name.clone();
+        let found = self
+            .context
+            .store()
+            .read(move |tx| peers_of(tx, &row, |peer| peer.name.as_str().eq_ignore_ascii_case(&asked)))
+            .await?;
+        match found.as_slice() {
+            [one] => Ok(one.id),
+            [] => {
+                let detail = format!("no peer has the name `{name}`; `peers` lists those that there are");
+                Err(Error::with_detail(ErrorCode::WorkspaceNotFound, detail))
+            }
+            several => {
+                let ids: Vec<_> = several.iter().map(|peer| peer.id.to_string()).collect();
+                let detail = format!(
+                    "to: several peers have the name `{name}`; name one by its id: {}",
+                    ids.join(", ")
+                );
+                Err(Error::with_detail(ErrorCode::InvalidRequest, detail))
+            }
+        }
     }
 }
 
@@ -76,6 +98,23 @@ impl Peers {
 pub(crate) fn speaks_for(who: &Identity) -> Option<WorkspaceId> {
     let talks = matches!(who.token.kind, TokenKind::Workspace | TokenKind::Runner);
     who.token.workspace_id.filter(|_| talks)
+}
+
+/// All that a workspace may talk to and that are looked for.
+fn peers_of(
+    tx: &mut dyn ReadTx,
+    row: &Workspace,
+    is_found: impl Fn(&Workspace) -> bool,
+) -> Result<Vec<Workspace>, Error> {
+    let candidates = candidates(tx, row)?;
+    let mut asker = Asker::of(tx, row, &candidates)?;
+    let mut found = Vec::new();
+    for peer in candidates {
+        if is_found(&peer) && asker.may_talk(tx, &peer)? {
+            found.push(peer);
+        }
+    }
+    Ok(found)
 }
 
 /// Whoever might be a peer: a wide circle is looked for in the whole org, the usual one in the family.
@@ -92,13 +131,11 @@ fn candidates(tx: &mut dyn ReadTx, row: &Workspace) -> Result<Vec<Workspace>, Er
     for id in kinship::above(tx, row)? {
         family.extend(tx.workspace(id)?.filter(|above| above.status != Status::Removed));
     }
-    if let Some(parent) = row.parent_id {
-        family.extend(list(
-            tx,
-            WorkspaceQuery { parent_id: Some(parent), ..WorkspaceQuery::all(PAGE) },
-            row.id,
-        )?);
-    }
+    let beside = match row.parent_id {
+        Some(parent) => WorkspaceQuery { parent_id: Some(parent), ..WorkspaceQuery::all(PAGE) },
+        None => WorkspaceQuery { org_id: Some(row.org_id), is_root: true, ..WorkspaceQuery::all(PAGE) },
+    };
+    family.extend(list(tx, beside, row.id)?);
     let mut level = vec![row.id];
     while let Some(parent) = level.pop() {
         let below =

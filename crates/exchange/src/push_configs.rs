@@ -8,11 +8,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use http::HeaderName;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 use tracing::info_span;
 use url::Url;
+use warren_fleet::{BackgroundLoop, Tally};
 use warren_model::event::{PushConfigRemoved, PushConfigSet, PushGivenUp};
 use warren_model::{
     ErrorCode, EventData, NewEvent, Principal, PushConfig as Row, RequestKind, Task, TaskId, Timestamp,
@@ -171,36 +173,26 @@ impl PushConfigs {
         serde_json::from_str(&text).ok()
     }
 
-    pub(crate) fn start(&self) {
-        let service = self.clone();
-        let span = info_span!("exchange.push_configs.call_receivers");
-        self.context.spawn(span, async move { service.push_what_is_owed().await });
+    /// What tells receivers of notifications, for whoever looks after it.
+    pub(crate) fn background_loop(&self) -> impl BackgroundLoop + 'static {
+        PushesLoop { push_configs: self.clone(), room: Arc::new(Semaphore::new(MAX_CALLS)) }
     }
 
-    async fn push_what_is_owed(&self) {
-        let room = Arc::new(Semaphore::new(MAX_CALLS));
-        loop {
-            let now = self.context.now();
-            let owed =
-                self.context.store().read(move |tx| tx.owed_pushes(now, BATCH).map_err(Error::from)).await;
-            let owed = owed.map(|owed| self.context.readable(owed)).unwrap_or_else(|error| {
-                tracing::warn!(%error, "what is owed to receivers of notifications could not be read");
-                Vec::new()
+    async fn push_what_is_owed(&self, room: &Arc<Semaphore>, tally: &mut Tally) -> Result<(), Error> {
+        let now = self.context.now();
+        let owed =
+            self.context.store().read(move |tx| tx.owed_pushes(now, BATCH).map_err(Error::from)).await?;
+        for row in self.context.readable(owed) {
+            let Ok(place) = Arc::clone(room).acquire_owned().await else { return Ok(()) };
+            let service = self.clone();
+            let span = info_span!("exchange.push_configs.call", task.id = %row.task_id);
+            tally.acted_on += 1;
+            self.context.spawn(span, async move {
+                service.push(row).await;
+                drop(place);
             });
-            for row in owed {
-                let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
-                let service = self.clone();
-                let span = info_span!("exchange.push_configs.call", task.id = %row.task_id);
-                self.context.spawn(span, async move {
-                    service.push(row).await;
-                    drop(place);
-                });
-            }
-            tokio::select! {
-                () = self.context.stopping().cancelled() => return,
-                () = tokio::time::sleep(LOOK) => {}
-            }
         }
+        Ok(())
     }
 
     /// Makes one call, if nobody else is about to, and writes down how it went.
@@ -334,4 +326,29 @@ fn note(
         principal: by.clone(),
         data: data.into(),
     })?)
+}
+
+#[derive(Debug)]
+struct PushesLoop {
+    push_configs: PushConfigs,
+    room: Arc<Semaphore>,
+}
+
+#[async_trait]
+impl BackgroundLoop for PushesLoop {
+    fn name(&self) -> &'static str {
+        "push_notifications"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Tells receivers of notifications how their tasks stand."
+    }
+
+    fn interval(&self) -> Duration {
+        LOOK
+    }
+
+    async fn run(&self, tally: &mut Tally) -> Result<(), Error> {
+        self.push_configs.push_what_is_owed(&self.room, tally).await
+    }
 }

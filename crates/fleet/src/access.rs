@@ -58,6 +58,11 @@ impl WorkspaceAccess {
 /// Whether its files and commands can be reached now.
 pub(crate) fn check_usable(row: &Workspace) -> Result<(), Error> {
     match lifecycle::usability(row.status) {
+        // Its runtime lives on elsewhere.
+        Usability::Usable if lifecycle::has_lost_place(row) => {
+            let reason = row.reason.as_ref().map_or("", StatusReason::as_str);
+            Err(Error::with_detail(ErrorCode::WorkspaceFailed, reason))
+        }
         Usability::Usable => Ok(()),
         Usability::Gone => Err(Error::new(ErrorCode::WorkspaceNotFound)),
         Usability::Resting => {

@@ -14,6 +14,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::broadcast;
 use warren_model::event::{ServerStarted, ServerStopping};
 use warren_model::{EventData, NewEvent, OrgId, Principal, SecretName};
 use warren_service::{Context, Error, Keys, Redactors, Sealer};
@@ -35,6 +36,9 @@ use crate::{
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+
+/// Removals that a listener may be behind before it misses some.
+const REMOVALS_BUFFER: usize = 1_024;
 
 /// What the fleet is made of. Everything comes from outside; two fleets can live in one process.
 #[derive(Debug, Clone)]
@@ -143,8 +147,10 @@ impl Fleet {
             registry: registry.clone(),
             replicas: replicas.clone(),
             reconciler: reconciler.clone(),
+            removed: broadcast::channel(REMOVALS_BUFFER).0,
         };
         let imports = Imports::new(context.clone(), signals.clone(), workspaces.clone(), values.clone());
+        let probes = Probes::new(context.clone(), signals.clone(), registry.clone(), probe);
         let sweeps = Sweeps::new(SweepParts {
             context: context.clone(),
             config,
@@ -152,7 +158,7 @@ impl Fleet {
             registry: registry.clone(),
             replicas: replicas.clone(),
             reconciler: reconciler.clone(),
-            probes: Probes::new(context.clone(), signals.clone(), registry.clone(), probe),
+            probes: probes.clone(),
             rollout: rollout.clone(),
         });
         Self(Arc::new(Services {
@@ -171,7 +177,7 @@ impl Fleet {
                 reconciler.clone(),
             ),
             positions: Positions::new(context.clone(), access.clone()),
-            runtimes: Runtimes::new(context.clone(), config, redactors.clone()),
+            runtimes: Runtimes::new(context.clone(), config, redactors.clone(), probes),
             secrets: Secrets::new(context.clone(), access, sealer.clone(), values, rollout),
             templates: Templates::new(context.clone(), config),
             event_log: EventLog::new(context.clone()),

@@ -65,7 +65,7 @@ pub use replicas::Replica;
 pub use residents::{Residents, RunnerGateway};
 pub use runtimes::{Heard, NoProbe, Register, Registered, RuntimeProbe, Runtimes};
 pub use secrets::{KeyRotation, Rotation, SecretScope, SecretSummary, Secrets};
-pub use sweeps::{LastRun, SweepOutcome, SweepReport, Sweeps};
+pub use sweeps::{BackgroundLoop, LastRun, SweepOutcome, SweepReport, Sweeps, Tally};
 pub use templates::{
     Bundles, Import, ImportReport, ImportedNode, Imports, MAX_TEMPLATE_PAGE, Positions, PutTemplate,
     StoredTemplate, Templates,

@@ -161,6 +161,8 @@ text_enum! {
         Expired = "expired",
         /// Somebody did not want it any more.
         Cancelled = "cancelled",
+        /// The workspace was removed before its agent had done the work.
+        WorkspaceRemoved = "workspace_removed",
         /// The answer is more than a task can hold.
         AnswerTooLarge = "answer_too_large",
         /// The agent says that it failed.

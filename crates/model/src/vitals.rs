@@ -112,6 +112,8 @@ impl Displacement {
 pub enum ReportDoubt {
     /// A time of the runtime lies so far ahead that its clock must be wrong; it was taken as now.
     ClockAhead { seconds: i64 },
+    /// A number that cannot be: it was left out.
+    OutOfRange { field: &'static str, expected: &'static str },
 }
 
 impl ReportDoubt {
@@ -122,6 +124,7 @@ impl ReportDoubt {
                     "last_progress_at lies {seconds} s in the future and was taken as now; check the clock"
                 )
             }
+            Self::OutOfRange { field, expected } => format!("{field}: expected {expected}; it was left out"),
         }
     }
 }

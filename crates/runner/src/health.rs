@@ -49,6 +49,11 @@ impl Health {
         Self { signs, recent: VecDeque::new(), wedge: None, last_error: None }
     }
 
+    /// The runner before this one was wedged, by this error; nothing was done since that would prove otherwise.
+    pub fn take_over_wedge(&mut self, error: &str) {
+        self.wedge = Some(shortened(error));
+    }
+
     /// Work, or a call to Warren, failed with this text.
     pub fn failed(&mut self, text: &str) {
         let sample = shortened(text);
@@ -172,6 +177,18 @@ mod tests {
     }
 
     // F18
+    // F12
+    #[test]
+    fn the_wedge_of_the_runner_before_is_taken_over_until_a_reply_has_content() {
+        let mut health = Health::new(&[]);
+        health.take_over_wedge("quota exceeded");
+        assert_eq!((health.runtime_state(), health.sample_error()), ("wedged", "quota exceeded"));
+        health.replied(false);
+        assert!(health.is_wedged(), "an empty reply proves nothing");
+        health.replied(true);
+        assert_eq!((health.runtime_state(), health.sample_error()), ("", ""));
+    }
+
     #[test]
     fn the_error_that_set_the_wedge_is_the_one_that_is_shown() {
         let mut health = Health::new(&[]);

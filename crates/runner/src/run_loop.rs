@@ -143,6 +143,8 @@ struct Registered {
     workspace: String,
     beat_every: Duration,
     max_at_work: u32,
+    /// The runner before this one was wedged, by this error.
+    wedge: Option<String>,
 }
 
 impl<'a, O: WarrenApi> RunLoop<'a, O> {
@@ -172,7 +174,11 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
             Ok(answer) => {
                 let (beat_every, workspace) = (beat_every(answer.liveness_timeout_ms), answer.workspace_id);
                 let max_at_work = answer.max_concurrent_tasks;
-                Ok(Self::new(api, settings, Registered { token, workspace, beat_every, max_at_work }))
+                Ok(Self::new(
+                    api,
+                    settings,
+                    Registered { token, workspace, beat_every, max_at_work, wedge: None },
+                ))
             }
             Err(ApiError::Unauthorized) => Err(Error::Unauthorized),
             Err(ApiError::Ended) => Err(Error::LineEnded),
@@ -182,13 +188,17 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
 
     fn new(api: &'a O, settings: &'a Settings, registered: Registered) -> Self {
         let now = Instant::now();
+        let mut health = Health::new(&settings.wedge_signs);
+        if let Some(error) = &registered.wedge {
+            health.take_over_wedge(error);
+        }
         Self {
             api,
             settings,
             token: RefCell::new(registered.token),
             workspace: registered.workspace,
             beat_every: registered.beat_every,
-            health: RefCell::new(Health::new(&settings.wedge_signs)),
+            health: RefCell::new(health),
             began: now,
             last_beat: Cell::new(now),
             refusals: Cell::new(0),
@@ -421,6 +431,7 @@ async fn register<O: WarrenApi>(api: &O, join: &str) -> Result<Registered, ApiEr
                     workspace: taken.workspace_id,
                     beat_every: beat_every(taken.liveness_timeout_ms),
                     max_at_work: taken.max_concurrent_tasks,
+                    wedge: taken.wedge,
                 });
             }
             Err(ApiError::Unreachable(_)) => {

@@ -89,7 +89,9 @@ impl From<warren_service::Error> for Failure {
     fn from(error: warren_service::Error) -> Self {
         let cause = error.cause().map(str::to_owned);
         let missing = error.missing.into_iter().map(|one| MissingEnv { path: one.path, name: one.name });
-        Self { detail: error.detail, missing: missing.collect(), cause, ..error.code.into() }
+        let failure = Self { detail: error.detail, missing: missing.collect(), cause, ..error.code.into() };
+        let retry_after_seconds = error.retry_after_seconds.or(failure.retry_after_seconds);
+        Self { retry_after_seconds, ..failure }
     }
 }
 

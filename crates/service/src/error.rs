@@ -13,13 +13,15 @@ pub struct Error {
     pub detail: Option<String>,
     /// Public: variables that must be set first.
     pub missing: Vec<Missing>,
+    /// Public: when to try again, where somebody said so.
+    pub retry_after_seconds: Option<u32>,
     /// Internal: never sent to a client.
     cause: Option<String>,
 }
 
 impl Error {
     pub fn new(code: ErrorCode) -> Self {
-        Self { code, detail: None, missing: Vec::new(), cause: None }
+        Self { code, detail: None, missing: Vec::new(), retry_after_seconds: None, cause: None }
     }
 
     pub fn with_detail(code: ErrorCode, detail: impl Into<String>) -> Self {
@@ -31,6 +33,12 @@ impl Error {
         let told: Vec<_> = missing.iter().map(|one| format!("{}: {}", one.path, one.name)).collect();
         let detail = warren_model::truncate_utf8(&told.join("; "), MAX_DETAIL_BYTES).to_owned();
         Self { missing, ..Self::with_detail(ErrorCode::RequiredEnvMissing, detail) }
+    }
+
+    /// With the time after which it may be otherwise.
+    #[must_use]
+    pub fn retry_after(self, seconds: Option<u32>) -> Self {
+        Self { retry_after_seconds: seconds, ..self }
     }
 
     /// With what happened underneath, for the log alone.
@@ -61,7 +69,7 @@ impl std::error::Error for Error {}
 /// does not meet the identity conversion.
 impl<E: PublicFailure> From<E> for Error {
     fn from(failure: E) -> Self {
-        Self { code: failure.code(), detail: failure.detail(), missing: Vec::new(), cause: failure.cause() }
+        Self { detail: failure.detail(), cause: failure.cause(), ..Self::new(failure.code()) }
     }
 }
 

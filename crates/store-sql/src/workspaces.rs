@@ -71,6 +71,9 @@ impl WorkspaceReads for Transaction<'_> {
         if let Some(parent_id) = query.parent_id {
             select.and_value("parent_id =", parent_id);
         }
+        if query.is_root {
+            select.and("parent_id IS NULL");
+        }
         if let Some(name) = &query.name {
             select.and_value("name =", name.as_str());
         }

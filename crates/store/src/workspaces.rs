@@ -9,6 +9,8 @@ use crate::{Error, Page};
 pub struct WorkspaceQuery {
     pub org_id: Option<OrgId>,
     pub parent_id: Option<WorkspaceId>,
+    /// Only those without a parent.
+    pub is_root: bool,
     /// Empty: any status.
     pub statuses: Vec<Status>,
     /// Exact name.
@@ -27,6 +29,7 @@ impl WorkspaceQuery {
         Self {
             org_id: None,
             parent_id: None,
+            is_root: false,
             statuses: Vec::new(),
             name: None,
             includes_removed: false,

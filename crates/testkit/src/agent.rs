@@ -39,6 +39,7 @@ struct State {
     seen: Vec<(WorkspaceId, DeliveryAttempt)>,
     cancelled: Vec<String>,
     refuses_to_stop: bool,
+    is_away: bool,
     at_once: usize,
     most_at_once: usize,
 }
@@ -85,6 +86,15 @@ impl ScriptedAgent {
     /// From now on it does not stop when asked.
     pub fn refuse_to_stop(&self) {
         self.state().refuses_to_stop = true;
+    }
+
+    /// From now on it does not answer when it is asked whether it is there.
+    pub fn go_away(&self) {
+        self.state().is_away = true;
+    }
+
+    pub fn come_back(&self) {
+        self.state().is_away = false;
     }
 
     /// The most that it ever worked on at once.
@@ -183,6 +193,6 @@ impl AgentRuntime for ScriptedAgent {
     }
 
     async fn probe(&self, _agent: &AgentAddress) -> Finding {
-        Finding::Answers
+        if self.state().is_away { Finding::Silent } else { Finding::Answers }
     }
 }

@@ -207,7 +207,7 @@ impl From<crate::Error> for ProtocolError {
         };
         let mut said = Self::new(kind, message);
         said.retry_after_seconds = match error.code.entry().status {
-            429 | 503 => Some(RETRY_AFTER_SECONDS),
+            429 | 503 => Some(error.retry_after_seconds.unwrap_or(RETRY_AFTER_SECONDS)),
             _ => None,
         };
         // So that a client can tell "come back" from "you are in the queue" (X12).

@@ -123,6 +123,16 @@ pub trait AgentRuntime: Send + Sync + std::fmt::Debug {
 
     /// Asks whether the agent is there, with a short deadline.
     async fn probe(&self, agent: &AgentAddress) -> Finding;
+
+    /// Whether the agent says that it shows more of itself to those it knows. Looks nothing up.
+    fn has_extended_card(&self, _agent: &AgentAddress) -> bool {
+        false
+    }
+
+    /// What the agent shows of itself to those it knows; absent: nothing more than its card.
+    async fn extended_card(&self, _agent: &AgentAddress) -> Result<Option<serde_json::Value>, Outcome> {
+        Ok(None)
+    }
 }
 
 /// Chooses the implementation for a workspace. Cheap to clone.

@@ -2,9 +2,12 @@
 
 use serde_json::Value;
 use warren_fleet::{Fleet, Register, Registered};
+use warren_model::{ErrorCode, Workspace};
 use warren_outbound::{Connector, Refused};
 use warren_rules::outbound::{UrlUse, card_urls};
 use warren_service::{Error, Identity};
+
+use super::{AgentAddress, Agents};
 
 /// As many URLs as a card may hold: each may cost a look-up.
 const MAX_CARD_URLS: usize = 64;
@@ -14,11 +17,30 @@ const MAX_CARD_URLS: usize = 64;
 pub struct Registrations {
     fleet: Fleet,
     connector: Connector,
+    agents: Agents,
 }
 
 impl Registrations {
-    pub(crate) fn new(fleet: Fleet, connector: Connector) -> Self {
-        Self { fleet, connector }
+    pub(crate) fn new(fleet: Fleet, connector: Connector, agents: Agents) -> Self {
+        Self { fleet, connector, agents }
+    }
+
+    /// Whether the agent behind this card shows more of itself when it is asked.
+    pub fn has_extended_card(&self, row: &Workspace, card: Option<&Value>) -> bool {
+        let agent = AgentAddress::with_card(row, card.cloned());
+        self.agents.runtime_of(&agent).is_some_and(|runtime| runtime.has_extended_card(&agent))
+    }
+
+    /// What the agent of a workspace shows of itself to those it knows; absent: no more than its card.
+    #[tracing::instrument(name = "exchange.registrations.extended_card", skip_all, fields(workspace.id = %row.id))]
+    pub async fn extended_card(&self, row: &Workspace) -> Result<Option<Value>, Error> {
+        let card = self.fleet.runtimes.registration(row.id).await?.and_then(|known| known.agent_card);
+        let agent = AgentAddress::with_card(row, card);
+        let Some(runtime) = self.agents.runtime_of(&agent) else { return Ok(None) };
+        runtime.extended_card(&agent).await.map_err(|outcome| {
+            let detail = "the agent did not show its extended card";
+            Error::with_detail(ErrorCode::WorkspaceNotReady, detail).caused_by(format!("{outcome:?}"))
+        })
     }
 
     /// Takes in a runtime, as the fleet does, once every URL of its card was judged: a refused one costs no token. For
@@ -39,7 +61,7 @@ impl Registrations {
         let urls = card_urls(card);
         if urls.len() > MAX_CARD_URLS {
             let detail = format!("agent_card: at most {MAX_CARD_URLS} URLs");
-            return Err(Error::with_detail(warren_model::ErrorCode::InvalidRequest, detail));
+            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
         }
         for one in urls {
             let judged = match one.usage {

@@ -19,8 +19,20 @@ use crate::conversations;
 /// What was decided in the transaction, and what is left to do after it.
 pub(crate) enum Admission {
     Repeated(Accepted),
-    Started(Accepted, Box<ClaimedDelivery>),
-    Queued { accepted: Accepted, wakes: bool },
+    Started(Accepted, Box<ClaimedDelivery>, Option<BusyAnswer>),
+    Queued {
+        accepted: Accepted,
+        wakes: bool,
+        /// Nothing was heard of its agent, which Warren can call.
+        is_looked_for: bool,
+    },
+}
+
+/// The runtime keeps its own session: whoever sends is answered if it says that it is busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BusyAnswer {
+    /// What the task comes back to: it waited for this message. Absent: the message began it.
+    pub(super) task_before: Option<TaskState>,
 }
 
 /// Accepts a message inside a transaction.
@@ -28,9 +40,12 @@ pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Ad
     let id = submission.new.workspace_id;
     let queue_state = tx.lock_queue(id)?;
     // Only now: of two at once, the second waits for the lock and then finds the first.
-    if let Some(repeated) = find_repeat(tx, submission)? {
-        return Ok(Admission::Repeated(repeated));
-    }
+    let keys_until = match find_repeat(tx, submission)? {
+        Known::Repeat(accepted) => return Ok(Admission::Repeated(*accepted)),
+        // Keys of this moment and before count no more.
+        Known::TurnedAway => submission.now,
+        Known::Nothing => submission.oldest_repeat(),
+    };
     let row = tx.workspace(id)?.filter(|row| row.status != Status::Removed);
     let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
     if row.org_id != submission.sender.org_id && submission.sender.principal.kind != PrincipalKind::User {
@@ -42,6 +57,7 @@ pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Ad
     require_budget(tx, &row, submission.now)?;
     let vitals = tx.vitals(id)?;
     let (running, waiting) = tx.crowd(id, submission.config.max_waiting)?;
+    let is_looked_for = row.status == Status::Offline && reach == Reach::Called;
     let verdict = queue::admit(&QueueFacts {
         status: row.status,
         can_be_called: reach == Reach::Called && submission.may_start,
@@ -56,9 +72,12 @@ pub(crate) fn accept(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Ad
     match verdict {
         Verdict::Busy => Err(Error::new(ErrorCode::RuntimeBusy)),
         Verdict::Full => Err(Error::new(ErrorCode::QueueFull)),
-        Verdict::Start | Verdict::Queue | Verdict::QueueAndWake => {
-            write(tx, submission, verdict, Recipient { row, vitals, turn: queue_state.turn, agent })
-        }
+        Verdict::Start | Verdict::Queue | Verdict::QueueAndWake => write(
+            tx,
+            submission,
+            verdict,
+            Recipient { row, vitals, turn: queue_state.turn, agent, keys_until, is_looked_for },
+        ),
     }
 }
 
@@ -72,6 +91,9 @@ struct Recipient {
     /// Of its queue: who sends next stands behind it.
     turn: u64,
     agent: AgentAddress,
+    /// Keys of messages that were sent until then may be used again.
+    keys_until: Timestamp,
+    is_looked_for: bool,
 }
 
 fn write(
@@ -80,10 +102,10 @@ fn write(
     verdict: Verdict,
     recipient: Recipient,
 ) -> Result<Admission, Error> {
-    let Recipient { row, vitals, turn, agent } = recipient;
+    let Recipient { row, vitals, turn, agent, keys_until, is_looked_for } = recipient;
     let row = &row;
     let starts = verdict == Verdict::Start;
-    let task = put_task(tx, submission, row, starts)?;
+    let (task, task_before) = put_task(tx, submission, row, starts)?;
     let mut delivery = new_delivery(tx, submission, row, &vitals, &task, turn)?;
     if starts {
         dispatch::claim(&mut delivery, &submission.owner, submission.now, submission.config.lease_ms);
@@ -99,7 +121,7 @@ fn write(
             delivery_id: delivery.id,
             at: submission.now,
         };
-        if !tx.insert_repeat(&repeat, submission.oldest_repeat())? {
+        if !tx.insert_repeat(&repeat, keys_until)? {
             return Err(warren_store::Error::Conflict.into());
         }
     }
@@ -122,9 +144,10 @@ fn write(
     let accepted = Accepted { task, delivery_id: delivery.id, position, is_repeat: false, chat_message };
     Ok(if starts {
         let task = accepted.task.clone();
-        Admission::Started(accepted, Box::new(ClaimedDelivery { delivery, task, agent }))
+        let busy_answer = vitals.displaced.session.then_some(BusyAnswer { task_before });
+        Admission::Started(accepted, Box::new(ClaimedDelivery { delivery, task, agent }), busy_answer)
     } else {
-        Admission::Queued { accepted, wakes: verdict == Verdict::QueueAndWake }
+        Admission::Queued { accepted, wakes: verdict == Verdict::QueueAndWake, is_looked_for }
     })
 }
 
@@ -137,13 +160,13 @@ fn note_task(tx: &mut dyn WriteTx, row: &Workspace, now: Timestamp) -> Result<()
     Ok(tx.put_vitals(row.id, &vitals)?)
 }
 
-/// A new task, or one that waits for this message.
+/// A new task, or one that waits for this message, with the state in which it waited.
 fn put_task(
     tx: &mut dyn WriteTx,
     submission: &Submission,
     row: &Workspace,
     starts: bool,
-) -> Result<Task, Error> {
+) -> Result<(Task, Option<TaskState>), Error> {
     let state = if starts { TaskState::Working } else { TaskState::Submitted };
     let Some(id) = submission.new.task_id else {
         let context_id = submission.new.context_id.as_ref().unwrap_or(&submission.new_context);
@@ -156,7 +179,7 @@ fn put_task(
             ..Task::submitted(submission.task_id, row.org_id, row.id, context_id, author, submission.now)
         };
         tx.insert_task(&task)?;
-        return Ok(task);
+        return Ok((task, None));
     };
     let mut task = tx
         .task(id)?
@@ -169,13 +192,14 @@ fn put_task(
     if !dispatch::takes_message(task.state) {
         return Err(Error::with_detail(ErrorCode::TaskNotOpen, format!("the task is {}", task.state)));
     }
+    let was = task.state;
     let before = task.status_message.take();
     tasks::remember(&mut task, before);
     tasks::remember(&mut task, Some(submission.new.message.clone()));
     task.state = state;
     task.updated_at = submission.now;
     task.version = tx.update_task(&task, task.version)?;
-    Ok(task)
+    Ok((task, Some(was)))
 }
 
 fn new_delivery(
@@ -235,7 +259,16 @@ fn is_about(new: &NewMessage, task: &Task) -> bool {
         && new.context_id.as_ref().is_none_or(|context| *context == task.context_id)
 }
 
-fn find_repeat(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Option<Accepted>, Error> {
+/// What is known of the keys of a message.
+enum Known {
+    Nothing,
+    /// It was sent before, and the sender was told to send it again.
+    TurnedAway,
+    Repeat(Box<Accepted>),
+}
+
+fn find_repeat(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Known, Error> {
+    let mut found = Known::Nothing;
     for key in keys(submission) {
         let known = tx.repeat(&submission.sender.principal, &key)?;
         let known = known.filter(|known| known.at > submission.oldest_repeat());
@@ -248,13 +281,18 @@ fn find_repeat(tx: &mut dyn WriteTx, submission: &Submission) -> Result<Option<A
             return Err(Error::new(ErrorCode::KeyReused));
         }
         let delivery = tx.delivery(known.delivery_id)?;
+        if delivery.as_ref().is_some_and(dispatch::was_turned_away) {
+            found = Known::TurnedAway;
+            continue;
+        }
         let waits = delivery.filter(|delivery| delivery.state == DeliveryState::Queued);
         let position = waits.map(|delivery| tx.position(&delivery)).transpose()?;
         let shown = tx.chat_messages_of(task.id)?;
         let said = |message: &ChatMessage| message.parts == submission.new.message.parts;
         let chat_message = shown.into_iter().find(said);
         let delivery_id = known.delivery_id;
-        return Ok(Some(Accepted { task, delivery_id, position, is_repeat: true, chat_message }));
+        let accepted = Accepted { task, delivery_id, position, is_repeat: true, chat_message };
+        return Ok(Known::Repeat(Box::new(accepted)));
     }
-    Ok(None)
+    Ok(found)
 }

@@ -115,7 +115,7 @@ impl Queue {
                 let taker = Taker { owner: &owner, lease_ms, occasion: Occasion::SignOfLife, max_running };
                 match claim_waiting(tx, agent, queue_state, &taker, &inputs)? {
                     Claim::Got(got) => Ok(Some(Claimed { delivery: got.delivery, task: got.task })),
-                    Claim::NotNow | Claim::Empty => Ok(None),
+                    Claim::NotNow | Claim::WorkspaceRemoved | Claim::Empty => Ok(None),
                 }
             })
             .await
@@ -141,6 +141,7 @@ impl Queue {
             told: 0,
             remote_id: None,
             by: who.principal.clone(),
+            busy_answer: None,
         };
         self.deliveries.go_on(report).await
     }
@@ -158,6 +159,7 @@ impl Queue {
             told: 0,
             remote_id: None,
             by: who.principal.clone(),
+            busy_answer: None,
         };
         let settled = self.deliveries.settle(report).await?;
         settled.map(|settled| settled.task).ok_or_else(|| Error::new(ErrorCode::ClaimLost))

@@ -13,17 +13,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 use tracing::info_span;
 use warren_model::{
     Delivery, DeliveryId, DeliveryReason, ErrorCode, Message, Principal, Task, TaskState, TaskUpdate,
 };
-use warren_rules::messages::dispatch::{DeliveryEvent, Outcome};
+use warren_rules::messages::dispatch::{self, DeliveryEvent, Outcome};
 use warren_rules::messages::tasks;
 use warren_service::{Context, Error};
 
+use super::accept::BusyAnswer;
 use super::files::{forget_copies, has_files};
 use super::follow::settles;
 use super::{AgentRef, Deliveries, DeliveryReport};
@@ -44,6 +45,22 @@ pub(crate) struct ClaimedDelivery {
     pub(crate) delivery: Delivery,
     pub(crate) task: Task,
     pub(crate) agent: AgentAddress,
+}
+
+/// Whether the agent has time for a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FirstWord {
+    /// It works on it, or has ended it.
+    Taken,
+    /// It keeps its own session, and said that it is busy.
+    Busy { retry_after_ms: Option<u64> },
+}
+
+/// The sender waits for the agent's first word. Dropped without one, nothing is said.
+#[derive(Debug)]
+pub(super) struct WaitingSender {
+    pub(super) sender: oneshot::Sender<FirstWord>,
+    pub(super) busy_answer: BusyAnswer,
 }
 
 /// Deliveries of this process that are under way, and how to stop each.
@@ -86,7 +103,7 @@ impl Running {
 
 impl Deliveries {
     /// Delivers what this process has claimed.
-    pub(super) fn deliver_in_background(&self, claimed: ClaimedDelivery) {
+    pub(super) fn deliver_in_background(&self, claimed: ClaimedDelivery, waiting: Option<WaitingSender>) {
         let deliveries = self.clone();
         let span = info_span!(
             "exchange.messages.deliver",
@@ -95,13 +112,13 @@ impl Deliveries {
         );
         self.0.context.spawn(span, async move {
             // Boxed: what is handed to the async runtime is moved several times, and this is large.
-            if let Err(error) = Box::pin(deliveries.deliver(claimed)).await {
+            if let Err(error) = Box::pin(deliveries.deliver(claimed, waiting)).await {
                 tracing::warn!(%error, "what became of a message could not be written; its lease decides");
             }
         });
     }
 
-    async fn deliver(&self, claimed: ClaimedDelivery) -> Result<(), Error> {
+    async fn deliver(&self, claimed: ClaimedDelivery, waiting: Option<WaitingSender>) -> Result<(), Error> {
         let ClaimedDelivery { delivery, task, agent } = claimed;
         let Some(runtime) = self.0.agents.runtime_of(&agent) else {
             let report = DeliveryReport::of_agent(&delivery, DeliveryEvent::GivenBack);
@@ -123,7 +140,7 @@ impl Deliveries {
         let version = task.version;
         let delivering =
             Delivering { deliveries: self, runtime, agent: &agent, delivery: &delivery, handle, version };
-        let delivered = delivering.until_settled(&attempt).await;
+        let delivered = delivering.until_settled(&attempt, waiting).await;
         self.0.running.end(delivery.id);
         delivered
     }
@@ -163,7 +180,11 @@ struct Delivering<'a> {
 }
 
 impl Delivering<'_> {
-    async fn until_settled(mut self, attempt: &DeliveryAttempt) -> Result<(), Error> {
+    async fn until_settled(
+        mut self,
+        attempt: &DeliveryAttempt,
+        mut waiting: Option<WaitingSender>,
+    ) -> Result<(), Error> {
         let (sender, mut said) = mpsc::channel(UPDATE_BUFFER);
         let sink = UpdateSink::new(sender);
         let mut deliver = std::pin::pin!(self.runtime.deliver(self.agent, attempt, &sink));
@@ -181,6 +202,9 @@ impl Delivering<'_> {
         let outcome = loop {
             tokio::select! {
                 Some(one) = said.recv() => {
+                    if let Some(waiting) = waiting.take() {
+                        let _ = waiting.sender.send(FirstWord::Taken);
+                    }
                     if heard.is_empty() {
                         write.reset();
                     }
@@ -222,13 +246,26 @@ impl Delivering<'_> {
         while let Ok(one) = said.try_recv() {
             heard.take(one);
         }
+        let retry_after_ms = match outcome {
+            Outcome::Busy { retry_after_ms } => retry_after_ms,
+            _ => None,
+        };
+        // One that was answered meanwhile was told that the message is on its way.
+        let waiting = waiting.filter(|waiting| heard.is_empty() && !waiting.sender.is_closed());
         let report = DeliveryReport {
+            busy_answer: waiting.as_ref().map(|waiting| waiting.busy_answer),
             updates: heard.updates,
             told: heard.told,
             remote_id: heard.remote_id.or(remote_id),
             ..DeliveryReport::of_agent(self.delivery, DeliveryEvent::Spoken(outcome))
         };
-        deliveries.settle(report).await.map(drop)
+        let settled = deliveries.settle(report).await?;
+        if let Some(waiting) = waiting {
+            let is_busy = settled.is_some_and(|settled| dispatch::was_turned_away(&settled.delivery));
+            let word = if is_busy { FirstWord::Busy { retry_after_ms } } else { FirstWord::Taken };
+            let _ = waiting.sender.send(word);
+        }
+        Ok(())
     }
 
     /// Takes in what the agent said. Followers hear of it now, masked; the row is written at its own pace. What ends the
@@ -269,6 +306,7 @@ impl Delivering<'_> {
             told,
             remote_id: heard.remote_id.take(),
             by: Principal::workspace(self.delivery.workspace_id),
+            busy_answer: None,
         };
         match self.deliveries.go_on(report).await {
             Ok((task, _)) => {

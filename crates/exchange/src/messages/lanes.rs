@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 use tracing::info_span;
-use warren_model::{DeliveryState, ErrorCode, Principal, TaskState, Timestamp, WorkspaceId};
+use warren_model::{DeliveryState, ErrorCode, Principal, Status, TaskState, Timestamp, WorkspaceId};
 use warren_rules::messages::{dispatch, queue};
 use warren_service::Error;
 use warren_store::{QueueState, WriteTx};
@@ -77,7 +77,7 @@ impl Lanes {
         }
     }
 
-    fn set_waiting(&self, id: WorkspaceId, is_waiting: bool) {
+    pub(super) fn set_waiting(&self, id: WorkspaceId, is_waiting: bool) {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if is_waiting {
             waiting.insert(id)
@@ -174,8 +174,9 @@ impl Deliveries {
         while !self.0.context.is_stopping() {
             let inputs = self.inputs();
             match self.0.context.store().write(move |tx| claim_next(tx, id, occasion, &inputs)).await? {
-                Claim::Got(claimed) => self.deliver_in_background(*claimed),
+                Claim::Got(claimed) => self.deliver_in_background(*claimed, None),
                 Claim::NotNow => return Ok(()),
+                Claim::WorkspaceRemoved => return self.end_removed(id).await,
                 Claim::Empty => {
                     self.0.lanes.set_waiting(id, false);
                     return Ok(());
@@ -191,6 +192,8 @@ pub(super) enum Claim {
     Got(Box<ClaimedDelivery>),
     /// Something waits, and has to.
     NotNow,
+    /// Nobody will come for what waits.
+    WorkspaceRemoved,
     Empty,
 }
 
@@ -201,9 +204,13 @@ fn claim_next(
     occasion: Occasion,
     inputs: &TxInputs,
 ) -> Result<Claim, Error> {
-    let Some(row) = tx.workspace(id)?.filter(|row| queue::may_be_called(row.status)) else {
+    let Some(row) = tx.workspace(id)? else { return Ok(Claim::Empty) };
+    if row.status == Status::Removed {
+        return Ok(Claim::WorkspaceRemoved);
+    }
+    if !queue::may_be_called(row.status) {
         return Ok(Claim::NotNow);
-    };
+    }
     let agent = AgentAddress::of(tx, &row)?;
     match inputs.agents.reach(&agent) {
         Reach::Called => {}
@@ -260,7 +267,9 @@ pub(super) fn claim_waiting(
     task.state = TaskState::Working;
     task.updated_at = inputs.now;
     task.version = tx.update_task(&task, task.version)?;
-    append_change(tx, &task, &delivery, was, &Principal::workspace(id), inputs.now)?;
+    if was != task.state {
+        append_change(tx, &task, &delivery, was, &Principal::workspace(id), inputs.now)?;
+    }
     update_delegation(tx, &task, &delivery, Speaker::Agent, inputs)?;
     Ok(Claim::Got(Box::new(ClaimedDelivery { delivery, task, agent })))
 }

@@ -34,6 +34,7 @@ mod masking;
 mod new_message;
 mod queue;
 mod record;
+mod removed;
 mod send;
 mod settle;
 mod tasks;

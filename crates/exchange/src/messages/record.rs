@@ -14,6 +14,7 @@ use warren_rules::messages::{delegation, outcomes, queue, tasks};
 use warren_service::Error;
 use warren_store::{QueueState, WriteTx};
 
+use super::accept::BusyAnswer;
 use super::settle::update_delegation;
 use super::{AgentRef, Speaker, TxInputs};
 use crate::conversations;
@@ -35,6 +36,8 @@ pub(crate) struct DeliveryReport {
     pub(crate) remote_id: Option<String>,
     /// Who says so.
     pub(crate) by: Principal,
+    /// The sender waits to be told whether the agent has time.
+    pub(crate) busy_answer: Option<BusyAnswer>,
 }
 
 impl DeliveryReport {
@@ -54,6 +57,7 @@ impl DeliveryReport {
             told: 0,
             remote_id: None,
             by: Principal::system("exchange"),
+            busy_answer: None,
         }
     }
 
@@ -61,6 +65,15 @@ impl DeliveryReport {
     pub(super) fn untold(&mut self) -> &mut [TaskUpdate] {
         let told = self.told.min(self.updates.len());
         &mut self.updates[told..]
+    }
+
+    /// An agent that has a message works on it, by whatever word it says so: a task does not go back to `submitted`.
+    pub(super) fn begin_work(&mut self) {
+        for update in self.untold() {
+            if let TaskUpdate::Status { state: state @ TaskState::Submitted, .. } = update {
+                *state = TaskState::Working;
+            }
+        }
     }
 
     fn is_about(&self, delivery: &Delivery) -> bool {
@@ -198,6 +211,7 @@ impl Change {
         let facts = RuntimeFacts {
             deduplicates: vitals.displaced.deduplication || is_hosted(tx, self.known.workspace_id, event)?,
             can_resume: self.task.remote_id.is_some(),
+            answers_busy: vitals.displaced.session && report.busy_answer.is_some(),
             now,
             fraction: inputs.fraction,
         };
@@ -211,15 +225,19 @@ impl Change {
             Next::End { how, reason } => {
                 end_delivery(&mut self.delivery, how, reason, now);
                 let told = report.updates.iter().rev().find_map(dispatch::state_of);
-                self.task.state = dispatch::task_after(told, how);
+                // A reply that was turned away can be given again.
+                let before = report.busy_answer.and_then(|answer| answer.task_before);
+                self.task.state = before
+                    .filter(|_| dispatch::was_turned_away(&self.delivery))
+                    .unwrap_or_else(|| dispatch::task_after(told, how));
                 if explain(&mut self.task, how, reason, now) {
                     speaker = Speaker::Warren;
                 }
                 None
             }
             Next::Again { not_before, reason } => {
+                // The task stays as those who follow it know it: what works does not go back to what was submitted.
                 put_back(&mut self.delivery, not_before, reason);
-                self.task.state = TaskState::Submitted;
                 Some(not_before)
             }
         };

@@ -1,21 +1,28 @@
 //! Sending a message, and following what becomes of it.
 
+use std::time::Duration;
+
+use tokio::sync::oneshot;
 use tracing::Span;
 use warren_fleet::{Fleet, Landing};
 use warren_model::event::MessageRefused;
 use warren_model::{
-    DeliveryReason, ErrorCode, NewEvent, Principal, Task, TaskId, TaskKind, TaskOrigin, Timestamp, Workspace,
+    DeliveryReason, ErrorCode, NewEvent, Task, TaskId, TaskKind, TaskOrigin, Timestamp, Workspace,
     WorkspaceId,
 };
 use warren_rules::messages::{tasks, uploads};
 use warren_service::{Action, Context, Error, Identity};
 
-use super::accept::{Admission, accept};
+use super::accept::{Admission, BusyAnswer, accept};
+use super::deliver::{ClaimedDelivery, FirstWord, WaitingSender};
 use super::new_message::{check_key, invalid_message, strip_own_names};
 use super::{Accepted, Deliveries, FileView, Follower, NewMessage, PRIORITIES, Sender, Submission, files};
 use crate::Config;
 use crate::agents::Agents;
 use crate::peers::{Peers, speaks_for};
+
+/// How long a sender waits to hear whether an agent with a session of its own has time.
+const BUSY_PATIENCE: Duration = Duration::from_secs(3);
 
 /// Messages to workspaces, and the tasks that they begin. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -108,45 +115,63 @@ impl Messages {
         fields(workspace.id = %submission.new.workspace_id, task.id = tracing::field::Empty)
     )]
     async fn accept_submission(&self, submission: Submission) -> Result<Accepted, Error> {
-        let (workspace_id, by) = (submission.new.workspace_id, submission.sender.principal.clone());
-        let org_id = submission.sender.org_id;
-        let now = submission.now;
-        match self.context.store().write(move |tx| accept(tx, &submission)).await {
-            Ok(admission) => {
-                let accepted = self.begin(admission, workspace_id, &by);
-                Span::current().record("task.id", tracing::field::display(accepted.task.id));
+        let (id, sender) = (submission.new.workspace_id, submission.sender.clone());
+        let admitted = self.context.store().write(move |tx| accept(tx, &submission)).await;
+        let accepted = match admitted {
+            Ok(admission) => self.begin(admission, id, &sender).await?,
+            Err(error) => return Err(self.note_refusal(error, id, &sender).await),
+        };
+        Span::current().record("task.id", tracing::field::display(accepted.task.id));
+        Ok(accepted)
+    }
+
+    /// Begins what the transaction decided. Whoever asks an agent that keeps its own session is told if it says that it is
+    /// busy: nothing is queued (X12).
+    pub(crate) async fn begin(
+        &self,
+        admission: Admission,
+        id: WorkspaceId,
+        sender: &Sender,
+    ) -> Result<Accepted, Error> {
+        match admission {
+            Admission::Repeated(accepted) => Ok(accepted),
+            Admission::Started(accepted, claimed, None) => {
+                self.deliveries.deliver_in_background(*claimed, None);
                 Ok(accepted)
             }
-            Err(error) if error.code == ErrorCode::RuntimeBusy => {
-                let event = NewEvent {
-                    at: now,
-                    org_id,
-                    workspace_id: Some(workspace_id),
-                    principal: by,
-                    data: MessageRefused { reason: DeliveryReason::Busy }.into(),
-                };
-                self.note_refusal(event).await;
-                Err(error)
+            Admission::Started(accepted, claimed, Some(busy_answer)) => {
+                match self.deliver_unless_busy(*claimed, busy_answer).await {
+                    Ok(()) => Ok(accepted),
+                    Err(error) => Err(self.note_refusal(error, id, sender).await),
+                }
             }
-            Err(error) => Err(error),
+            Admission::Queued { accepted, wakes, is_looked_for } => {
+                if wakes {
+                    self.deliveries.0.signals.wake(id, &sender.principal);
+                }
+                if is_looked_for {
+                    self.fleet.runtimes.look_for(id);
+                }
+                self.deliveries.wake_queue(id);
+                Ok(accepted)
+            }
         }
     }
 
-    /// Begins what the transaction decided.
-    pub(crate) fn begin(&self, admission: Admission, id: WorkspaceId, by: &Principal) -> Accepted {
-        match admission {
-            Admission::Repeated(accepted) => accepted,
-            Admission::Started(accepted, claimed) => {
-                self.deliveries.deliver_in_background(*claimed);
-                accepted
+    /// Waits for the agent's first word, for a while. One that answers late is heard of like any other.
+    async fn deliver_unless_busy(
+        &self,
+        claimed: ClaimedDelivery,
+        busy_answer: BusyAnswer,
+    ) -> Result<(), Error> {
+        let (sender, first_word) = oneshot::channel();
+        self.deliveries.deliver_in_background(claimed, Some(WaitingSender { sender, busy_answer }));
+        match tokio::time::timeout(BUSY_PATIENCE, first_word).await {
+            Ok(Ok(FirstWord::Busy { retry_after_ms })) => {
+                let seconds = retry_after_ms.map(|ms| u32::try_from(ms.div_ceil(1_000)).unwrap_or(u32::MAX));
+                Err(Error::new(ErrorCode::RuntimeBusy).retry_after(seconds))
             }
-            Admission::Queued { accepted, wakes } => {
-                if wakes {
-                    self.deliveries.0.signals.wake(id, by);
-                }
-                self.deliveries.wake_queue(id);
-                accepted
-            }
+            Ok(Ok(FirstWord::Taken) | Err(_)) | Err(_) => Ok(()),
         }
     }
 
@@ -183,11 +208,22 @@ impl Messages {
         })
     }
 
-    /// Nothing was queued; that somebody asked is still written down (X12).
-    async fn note_refusal(&self, event: NewEvent) {
+    /// Nothing was queued for an agent that is busy; that somebody asked is still written down (X12).
+    pub(crate) async fn note_refusal(&self, error: Error, id: WorkspaceId, sender: &Sender) -> Error {
+        if error.code != ErrorCode::RuntimeBusy {
+            return error;
+        }
+        let event = NewEvent {
+            at: self.context.now(),
+            org_id: sender.org_id,
+            workspace_id: Some(id),
+            principal: sender.principal.clone(),
+            data: MessageRefused { reason: DeliveryReason::Busy }.into(),
+        };
         if let Err(error) = self.context.append(event).await {
             tracing::warn!(%error, "a refused message could not be recorded");
         }
+        error
     }
 
     /// Follows a task. What happened before is in the task that comes with it.

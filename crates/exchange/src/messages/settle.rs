@@ -46,6 +46,7 @@ impl Deliveries {
     /// Masks what the agent said, brings its files, writes the rows and tells those who follow.
     async fn take_report(&self, mut report: DeliveryReport) -> Result<Recorded, Error> {
         let agent = report.agent;
+        report.begin_work();
         self.0.masking.mask_updates(agent, report.untold()).await?;
         forget_copies(report.untold());
         if !has_files(report.untold()) {
@@ -167,7 +168,8 @@ pub(super) fn update_delegation(
     row.ended_at = row.state.is_final().then_some(inputs.now);
     tx.update_delegation(&row, known)?;
     append_delegation_event(tx, &row, inputs.now)?;
-    if row.state.is_final() && row.is_told {
+    // Whoever is told that the other is busy holds that answer already.
+    if row.state.is_final() && row.is_told && !dispatch::was_turned_away(delivery) {
         tell_delegator(tx, &row, task, speaker, inputs)
     } else {
         Ok(Vec::new())

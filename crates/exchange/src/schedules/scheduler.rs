@@ -13,8 +13,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
-use tracing::info_span;
+use async_trait::async_trait;
+use tokio::sync::{Mutex, Notify, watch};
+use warren_fleet::{BackgroundLoop, Tally};
 use warren_model::event::{ScheduleChanged, ScheduleSkipped};
 use warren_model::{
     ErrorCode, OverlapPolicy, Principal, RunState, Schedule, ScheduleChange, ScheduleRun, SkipReason, Status,
@@ -55,34 +56,10 @@ impl Scheduler {
         self.changed.notify_one();
     }
 
-    pub(crate) fn start(&self) {
-        let service = self.clone();
-        let span = info_span!("exchange.schedules.look_for_due");
-        self.context.spawn(span, async move { service.keep_scheduling().await });
-    }
-
-    async fn keep_scheduling(&self) {
-        let mut newest = self.context.store().newest_event();
-        loop {
-            let rest = match self.fire_due().await {
-                Ok(rest) => rest,
-                Err(error) => {
-                    tracing::warn!(%error, "schedules could not be looked at; it is tried again");
-                    Rest { until: None, has_waiting: false }
-                }
-            };
-            let now = self.context.now();
-            let sleep = rest.until.map_or(LONGEST_SLEEP, |at| {
-                Duration::from_millis(u64::try_from(at.ms_since(now)).unwrap_or(0)).min(LONGEST_SLEEP)
-            });
-            tokio::select! {
-                () = self.context.stopping().cancelled() => return,
-                () = self.changed.notified() => {}
-                // The end of a task is an event, and may be what a run waits for.
-                _ = newest.changed(), if rest.has_waiting => {}
-                () = tokio::time::sleep(sleep) => {}
-            }
-        }
+    /// What looks for due schedules, for whoever looks after it.
+    pub(crate) fn background_loop(&self) -> impl BackgroundLoop + 'static {
+        let newest = Mutex::new(self.context.store().newest_event());
+        SchedulerLoop { scheduler: self.clone(), rest: Mutex::new(Rest::NONE), newest }
     }
 
     /// Claims all that is due and has it fired in the background. Returns how long there is nothing to do.
@@ -266,6 +243,58 @@ pub struct Rest {
     pub until: Option<Timestamp>,
     /// Some run waits for a task to end.
     pub has_waiting: bool,
+}
+
+impl Rest {
+    const NONE: Self = Self { until: None, has_waiting: false };
+}
+
+#[derive(Debug)]
+struct SchedulerLoop {
+    scheduler: Scheduler,
+    /// How the last run left it.
+    rest: Mutex<Rest>,
+    newest: Mutex<watch::Receiver<u64>>,
+}
+
+#[async_trait]
+impl BackgroundLoop for SchedulerLoop {
+    fn name(&self) -> &'static str {
+        "schedules"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Fires schedules that are due."
+    }
+
+    fn interval(&self) -> Duration {
+        LONGEST_SLEEP
+    }
+
+    async fn run(&self, _tally: &mut Tally) -> Result<(), Error> {
+        *self.rest.lock().await = Rest::NONE;
+        let rest = self.scheduler.fire_due().await?;
+        *self.rest.lock().await = rest;
+        Ok(())
+    }
+
+    async fn rest(&self) {
+        let (until, has_waiting) = {
+            let rest = self.rest.lock().await;
+            (rest.until, rest.has_waiting)
+        };
+        let now = self.scheduler.context.now();
+        let sleep = until.map_or(LONGEST_SLEEP, |at| {
+            Duration::from_millis(u64::try_from(at.ms_since(now)).unwrap_or(0)).min(LONGEST_SLEEP)
+        });
+        let mut newest = self.newest.lock().await;
+        tokio::select! {
+            () = self.scheduler.changed.notified() => {}
+            // The end of a task is an event, and may be what a run waits for.
+            _ = newest.changed(), if has_waiting => {}
+            () = tokio::time::sleep(sleep) => {}
+        }
+    }
 }
 
 /// Looked at again in a while, perhaps by a Warren that can read it: its slots are then missed ones.

@@ -9,9 +9,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use serde_json::json;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tracing::info_span;
+use warren_fleet::{BackgroundLoop, Tally};
 use warren_model::event::{WebhookCallDead, WebhookStopped};
 use warren_model::{
     ErrorCode, Event, Principal, Timestamp, Webhook, WebhookCall, WebhookCallId, WebhookCallState, WebhookId,
@@ -38,8 +40,7 @@ const MAX_DUE: u32 = 200;
 /// Longer than an attempt takes; a claim that is older was lost with its process.
 const CLAIM_MS: i64 = 60_000;
 /// How long calls that have ended are kept.
-const KEEP_MS: i64 = 7 * 24 * 3_600_000;
-const CLEAR_EVERY: u32 = 600;
+pub(crate) const KEEP_CALLS_MS: i64 = 7 * 24 * 3_600_000;
 
 const LIMITS: CallLimits = CallLimits {
     first_byte: Duration::from_secs(15),
@@ -98,32 +99,10 @@ impl Drop for Place {
 }
 
 impl Webhooks {
-    pub(crate) fn start(&self) {
-        let service = self.clone();
-        let span = info_span!("exchange.webhooks.tell");
-        self.context.spawn(span, async move { service.tell_webhooks().await });
-    }
-
-    async fn tell_webhooks(&self) {
-        let mut newest = self.context.store().newest_event();
-        let mut round = 0_u32;
-        loop {
-            newest.borrow_and_update();
-            if let Err(error) = self.deliver_webhooks_once().await {
-                tracing::warn!(%error, "webhooks could not be told; it is tried again");
-            }
-            if round.is_multiple_of(CLEAR_EVERY) {
-                self.clear_webhook_calls().await;
-            }
-            round = round.wrapping_add(1);
-            tokio::time::sleep(PACE).await;
-            tokio::select! {
-                () = self.context.stopping().cancelled() => return,
-                changed = newest.changed() => if changed.is_err() { return },
-                () = self.work.sooner.notified() => {}
-                () = tokio::time::sleep(LOOK) => {}
-            }
-        }
+    /// What tells webhooks what happened, for whoever looks after it.
+    pub(crate) fn background_loop(&self) -> impl BackgroundLoop + 'static {
+        let newest = tokio::sync::Mutex::new(self.context.store().newest_event());
+        WebhooksLoop { webhooks: self.clone(), newest }
     }
 
     async fn deliver_webhooks_once(&self) -> Result<(), Error> {
@@ -276,16 +255,40 @@ impl Webhooks {
             ) => (Attempt::Failed, Some("no_answer")),
         }
     }
+}
 
-    async fn clear_webhook_calls(&self) {
-        let before = self.context.now().plus_ms(-KEEP_MS);
-        let cleared = self
-            .context
-            .store()
-            .write(move |tx| tx.prune_webhook_calls(before, 10_000).map_err(Error::from))
-            .await;
-        if let Err(error) = cleared {
-            tracing::warn!(%error, "old calls of webhooks could not be cleared");
+#[derive(Debug)]
+struct WebhooksLoop {
+    webhooks: Webhooks,
+    newest: tokio::sync::Mutex<watch::Receiver<u64>>,
+}
+
+#[async_trait]
+impl BackgroundLoop for WebhooksLoop {
+    fn name(&self) -> &'static str {
+        "webhooks"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Tells webhooks what happened."
+    }
+
+    fn interval(&self) -> Duration {
+        LOOK
+    }
+
+    async fn run(&self, _tally: &mut Tally) -> Result<(), Error> {
+        self.newest.lock().await.borrow_and_update();
+        self.webhooks.deliver_webhooks_once().await
+    }
+
+    async fn rest(&self) {
+        tokio::time::sleep(PACE).await;
+        let mut newest = self.newest.lock().await;
+        tokio::select! {
+            _ = newest.changed() => {}
+            () = self.webhooks.work.sooner.notified() => {}
+            () = tokio::time::sleep(LOOK) => {}
         }
     }
 }

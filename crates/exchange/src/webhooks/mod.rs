@@ -12,6 +12,7 @@ mod delivery;
 mod network;
 
 pub use channels::{Channels, CreateChannel};
+pub(crate) use delivery::KEEP_CALLS_MS;
 use delivery::Work;
 pub use network::{Channel, Incoming, SharedSecret, StandardWebhooks, Unverified};
 

@@ -107,6 +107,7 @@ async fn answer(State(script): State<Arc<Script>>, request: Request) -> Response
         ("GET", "/agent/tasks/far") => "GetTask".to_owned(),
         ("GET", "/agent/tasks/far:subscribe") => "SubscribeToTask".to_owned(),
         ("POST", "/agent/tasks/far:cancel") => "CancelTask".to_owned(),
+        ("GET", "/agent/extendedAgentCard") => "GetExtendedAgentCard".to_owned(),
         other => panic!("{other:?}"),
     };
     script.asked.lock().unwrap().push((operation.clone(), body.clone()));
@@ -401,5 +402,22 @@ async fn a_cancellation_reaches_the_agent_under_its_own_name_for_the_task() {
         let body = &agent.bodies()[0];
         let id = if binding == "JSONRPC" { &body["params"]["id"] } else { &body["id"] };
         assert_eq!(id, "far");
+    }
+}
+
+// X1, X2: what an agent shows to those it knows
+#[tokio::test]
+async fn the_extended_card_of_an_agent_is_asked_for_where_it_says_that_it_has_one() {
+    for binding in ["JSONRPC", "HTTP+JSON"] {
+        let told = json!({ "name": "agent", "skills": [{ "id": "more", "name": "more" }] });
+        let agent = Agent::start().await.then("GetExtendedAgentCard", Reply::Json(200, told.clone()));
+        let (_bed, agents) = by_a2a(open()).await;
+        let plain = agent.address(binding, false);
+        assert_eq!(agents.extended_card(&plain).await, Ok(None), "{binding}: it says nothing of one");
+        assert!(agent.asked().is_empty());
+        let mut known = plain;
+        known.card.as_mut().unwrap()["capabilities"]["extendedAgentCard"] = json!(true);
+        assert!(agents.has_extended_card(&known));
+        assert_eq!(agents.extended_card(&known).await, Ok(Some(told)), "{binding}");
     }
 }

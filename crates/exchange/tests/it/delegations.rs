@@ -2,7 +2,9 @@
 
 use warren_exchange::{Config, Delegate, Delegated, Error};
 use warren_fleet::CreateWorkspace;
-use warren_model::{DelegationState, DeliveryState, ErrorCode, EventKind, TaskState, WorkspaceId};
+use warren_model::{
+    DelegationState, DeliveryState, Displacement, ErrorCode, EventKind, TaskState, WorkspaceId,
+};
 use warren_service::Identity;
 use warren_testkit::{Act, Bed, BedOptions, ExchangeBed, ExchangeOptions, answer_of, eventually};
 
@@ -135,7 +137,7 @@ async fn nobody_hands_work_to_a_stranger_or_in_anothers_name() {
         let [lead, one, _] = team(&bed).await;
         let stranger = bed.called_with(Bed::local_request("stranger")).await;
         let impostor = (lead.0, one.1.clone());
-        for (from, to) in [(&lead, stranger.0), (&impostor, one.0)] {
+        for (from, to) in [(&one, stranger.0), (&impostor, one.0)] {
             let refused = try_delegate(&bed, from, to, false).await.unwrap_err();
             assert_eq!(refused.code, ErrorCode::WorkspaceNotFound);
         }
@@ -195,5 +197,37 @@ async fn a_delegator_is_told_by_warren_itself_why_there_is_no_result() {
         let told = &bed.agent.seen()[1];
         assert_eq!(told.author.to_string(), "system:exchange");
         assert_eq!(told.message.text(), "The work was cancelled.");
+    }
+}
+
+// X12, X20
+#[tokio::test]
+async fn a_delegation_to_a_busy_agent_with_its_own_session_is_refused_and_logged() {
+    for bed in ExchangeBed::on_each_store().await {
+        let [lead, one, _] = team(&bed).await;
+        bed.boot(one.0, Displacement { session: Some(true), ..Default::default() }).await;
+        // Warren counts that it is busy.
+        bed.agent.next([Act::Hold, Act::Say("first".into())]);
+        let first = tokio::spawn({
+            let (exchange, operator, new) =
+                (bed.exchange.clone(), bed.operator.clone(), bed.text(one.0, "1"));
+            async move { exchange.messages.send(&operator, new).await }
+        });
+        eventually("it is at work", async || bed.agent.seen().len() == 1).await;
+        let refused = try_delegate(&bed, &lead, one.0, true).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::RuntimeBusy);
+        let logged = bed.events(EventKind::MessageRefused).await;
+        assert_eq!(logged.len(), 1, "it is logged");
+        assert_eq!(logged[0].principal.to_string(), format!("workspace:{}", lead.0));
+        bed.agent.let_go();
+        first.await.unwrap().unwrap();
+        eventually("it is free", async || bed.deliveries(one.0, DeliveryState::Ended).await.len() == 1).await;
+        // It says so itself.
+        bed.agent.next([Act::Outcome(warren_exchange::Outcome::Busy { retry_after_ms: None })]);
+        assert_eq!(try_delegate(&bed, &lead, one.0, true).await.unwrap_err().code, ErrorCode::RuntimeBusy);
+        assert_eq!(bed.events(EventKind::MessageRefused).await.len(), 2);
+        assert_eq!(bed.waiting(one.0).await, 0);
+        assert_eq!(bed.waiting(lead.0).await, 0, "the delegator was told by the refusal, and not once more");
+        assert_eq!(bed.agent.seen().len(), 2);
     }
 }

@@ -123,6 +123,90 @@ async fn a_runtime_with_its_own_session_is_answered_busy_and_nothing_is_queued()
     }
 }
 
+// X12, F17: the agent says it itself
+#[tokio::test]
+async fn busy_said_by_an_agent_with_its_own_session_is_answered_and_not_queued() {
+    for bed in ExchangeBed::on_each_store().await {
+        let (id, _) = bed.called().await;
+        bed.boot(id, Displacement { session: Some(true), ..Default::default() }).await;
+        let message = bed.text(id, "hello");
+        bed.agent.next([Act::Outcome(Outcome::Busy { retry_after_ms: Some(6_500) })]);
+        let refused = bed.send(message.clone()).await.unwrap_err();
+        assert_eq!((refused.code, refused.retry_after_seconds), (ErrorCode::RuntimeBusy, Some(7)));
+        assert_eq!(bed.waiting(id).await, 0, "nothing is queued");
+        assert_eq!(bed.events(EventKind::MessageRefused).await.len(), 1, "still logged");
+        // Told to come back, the sender does, with the very same message.
+        let accepted = bed.send(message.clone()).await.unwrap();
+        assert!(!accepted.is_repeat);
+        assert_eq!(answer_of(&bed.task_in(&accepted, TaskState::Completed).await), "echo: hello");
+        let repeat = bed.send(message).await.unwrap();
+        assert!(
+            repeat.is_repeat && repeat.task.id == accepted.task.id,
+            "once it was taken, it is one message"
+        );
+        let vitals = bed.vitals(id).await;
+        assert_eq!(vitals.outcomes.failures(), 0, "to be busy is no failure");
+    }
+}
+
+// X12
+#[tokio::test]
+async fn a_reply_to_a_busy_agent_with_its_own_session_can_be_given_again() {
+    for bed in ExchangeBed::on_each_store().await {
+        let (id, _) = bed.called().await;
+        bed.boot(id, Displacement { session: Some(true), ..Default::default() }).await;
+        bed.agent.next([Act::SayIn(TaskState::InputRequired, "which one?".into())]);
+        let asked = bed.say(id, "paint it").await;
+        bed.task_in(&asked, TaskState::InputRequired).await;
+        let reply = NewMessage { task_id: Some(asked.task.id), ..bed.text(id, "the red one") };
+        bed.agent.next([BUSY]);
+        assert_eq!(bed.send(reply.clone()).await.unwrap_err().code, ErrorCode::RuntimeBusy);
+        let open = bed.task(&asked).await;
+        assert_eq!(open.state, TaskState::InputRequired, "it still waits for the reply");
+        bed.send(reply).await.unwrap();
+        assert_eq!(answer_of(&bed.task_in(&asked, TaskState::Completed).await), "echo: the red one");
+    }
+}
+
+// X12, X15: who was told that the message waits is not told otherwise
+#[tokio::test]
+async fn what_waited_for_an_agent_with_its_own_session_is_kept_while_it_is_busy() {
+    for bed in ExchangeBed::on_each_store().await {
+        let (id, _) = bed.called().await;
+        bed.fleet.lifecycle.pause(&bed.operator, id).await.unwrap();
+        let accepted = bed.say(id, "later").await;
+        assert_eq!(accepted.position, Some(0));
+        bed.agent.next([BUSY]);
+        bed.fleet.lifecycle.resume(&bed.operator, id).await.unwrap();
+        bed.boot(id, Displacement { session: Some(true), ..Default::default() }).await;
+        assert_eq!(answer_of(&bed.task_in(&accepted, TaskState::Completed).await), "echo: later");
+        assert_eq!(bed.agent.seen().len(), 2);
+    }
+}
+
+// X12, X2: a task that works does not go back to what was submitted
+#[tokio::test]
+async fn a_task_whose_agent_is_busy_never_goes_back_to_submitted() {
+    for bed in ExchangeBed::on_each_store().await {
+        let (id, runner) = bed.called().await;
+        bed.agent.next([BUSY]);
+        let (accepted, mut follower) = {
+            let (exchange, who, new) = (bed.exchange.clone(), bed.operator.clone(), bed.text(id, "please"));
+            let sending = async move { exchange.messages.send_and_follow(&who, new).await };
+            bed.inside(Box::pin(sending)).await.unwrap()
+        };
+        assert_eq!(accepted.task.state, TaskState::Working);
+        eventually("put back", async || bed.waiting(id).await > 0).await;
+        bed.beat(&runner, RuntimeReport { active_tasks: Some(0), ..Default::default() }).await;
+        let mut told = Vec::new();
+        while let Some(update) = follower.next().await.unwrap() {
+            told.extend(state_of(&update));
+        }
+        assert!(!told.contains(&TaskState::Submitted), "{told:?}");
+        assert_eq!(told.last(), Some(&TaskState::Completed));
+    }
+}
+
 // X11
 #[tokio::test]
 async fn a_message_without_an_answer_is_sent_again_only_to_a_runtime_that_takes_it_once() {

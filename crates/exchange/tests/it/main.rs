@@ -23,6 +23,8 @@ mod peers;
 mod probes;
 mod pull;
 mod queue;
+mod removed;
 mod schedules;
 mod signatures;
+mod upkeep;
 mod webhooks;

@@ -1,7 +1,7 @@
 //! Whom a workspace reaches (X3).
 
 use warren_fleet::{CreateWorkspace, WorkspaceOptions};
-use warren_model::{ErrorCode, PeerCircle, PeerPolicy, Runtime, WorkspaceId};
+use warren_model::{ErrorCode, PeerCircle, PeerPolicy, Runtime, Workspace, WorkspaceId, WorkspaceName};
 use warren_store::TaskQuery;
 use warren_testkit::{Bed, ExchangeBed};
 
@@ -38,8 +38,8 @@ async fn peers_are_exactly_those_that_a_message_reaches() {
         let uncle = place(&bed, "uncle", Some(root), None).await;
         let stranger = place(&bed, "stranger", None, None).await;
         assert_eq!(names(&bed, one, "").await, ["Two", "below", "root", "team"]);
-        assert_eq!(names(&bed, root, "").await, ["Two", "below", "one", "team", "uncle"]);
-        assert!(names(&bed, stranger, "").await.is_empty());
+        assert_eq!(names(&bed, root, "").await, ["Two", "below", "one", "stranger", "team", "uncle"]);
+        assert_eq!(names(&bed, stranger, "").await, ["root"], "those that nobody is above are siblings");
         for (query, found) in [(" ", 4), ("TWO", 1), ("review", 1), ("lead", 1), ("nobody", 0)] {
             assert_eq!(names(&bed, one, query).await.len(), found, "{query}");
         }
@@ -64,8 +64,9 @@ async fn a_policy_widens_or_narrows_whom_a_workspace_reaches() {
             let policy = PeerPolicy { circle, allow: allow.to_vec(), deny: deny.to_vec() };
             bed.fleet.workspaces.set_peer_policy(&bed.operator, id, policy).await.unwrap();
         };
-        assert!(!reaches().await);
+        assert!(reaches().await, "side by side in an org");
         set(one, PeerCircle::Org, &[], &[]).await;
+        set(other, PeerCircle::Nobody, &[], &[]).await;
         assert!(!reaches().await, "one side alone opens nothing");
         set(other, PeerCircle::Nobody, &[one], &[]).await;
         assert!(reaches().await);
@@ -93,5 +94,46 @@ async fn a_peer_sees_its_own_tasks_only() {
         let (page, count) = messages.tasks(&own, TaskQuery::of(lead, 10)).await.unwrap();
         assert_eq!((page.rows.len(), count), (1, 1));
         assert_eq!(page.rows[0].author.id, one.to_string());
+    }
+}
+
+// X3
+#[tokio::test]
+async fn all_peers_are_listed_however_many_there_are() {
+    for bed in ExchangeBed::on_each_store().await {
+        let lead = place(&bed, "lead", None, None).await;
+        let row = bed.row(lead).await;
+        let ids: Vec<WorkspaceId> = (0..1_050).map(|_| bed.fleet.context.new_id()).collect();
+        bed.store
+            .write(move |tx| {
+                for (number, id) in ids.iter().enumerate() {
+                    let name: WorkspaceName = format!("peer-{number}").parse().unwrap();
+                    tx.insert_workspace(&Workspace { id: *id, name, ..row.clone() })?;
+                }
+                Ok::<_, warren_exchange::Error>(())
+            })
+            .await
+            .unwrap();
+        assert_eq!(names(&bed, lead, "").await.len(), 1_050);
+        assert_eq!(names(&bed, lead, "peer-104").await.len(), 11, "the last of them too");
+    }
+}
+
+// X3, X20: two agents side by side find each other, and hand each other work, by name
+#[tokio::test]
+async fn a_peer_is_found_by_its_name() {
+    for bed in ExchangeBed::on_each_store().await {
+        let (one, own) = bed.called_with(below("one", None)).await;
+        let two = place(&bed, "two", None, None).await;
+        let find = async |said: &str| bed.exchange.peers.find(&own, one, said).await;
+        assert_eq!(find("two").await.unwrap(), two);
+        assert_eq!(find(" Two ").await.unwrap(), two);
+        assert_eq!(find(&two.to_string()).await.unwrap(), two);
+        let unknown = find("three").await.unwrap_err();
+        assert_eq!(unknown.code, ErrorCode::WorkspaceNotFound);
+        assert!(unknown.detail.unwrap().contains("`three`"));
+        let policy = PeerPolicy { circle: PeerCircle::Nobody, ..PeerPolicy::default() };
+        bed.fleet.workspaces.set_peer_policy(&bed.operator, two, policy).await.unwrap();
+        assert_eq!(find("two").await.unwrap_err().code, ErrorCode::WorkspaceNotFound, "policy says no");
     }
 }

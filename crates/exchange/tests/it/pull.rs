@@ -108,7 +108,7 @@ async fn a_runtime_that_says_busy_gets_the_message_again() {
         let first = claim(&bed, id, &runner).await.unwrap();
         let busy = Outcome::Busy { retry_after_ms: Some(60_000) };
         answer(&bed, &runner, &first, busy, Vec::new()).await.unwrap();
-        assert_eq!(bed.task(&accepted).await.state, TaskState::Submitted);
+        assert_eq!(bed.task(&accepted).await.state, TaskState::Working, "it does not go back");
         let waiting = bed.deliveries(id, DeliveryState::Queued).await;
         assert_eq!(waiting[0].reason, Some(DeliveryReason::Busy));
         let second = claim(&bed, id, &runner).await.unwrap();

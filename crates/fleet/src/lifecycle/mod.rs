@@ -105,6 +105,11 @@ impl Lifecycle {
         self.signals.send(id, Signal::WorkFailed, &Principal::system("exchange"), None).await.map(drop)
     }
 
+    /// What was asked of a removed workspace has ended: nothing keeps its rows any more, should they be erased.
+    pub fn work_ended(&self, id: WorkspaceId) {
+        self.reconciler.run_in_background(id);
+    }
+
     /// Brings a workspace up anew. The generation is raised, so that a change that comes meanwhile is not lost (F3).
     #[tracing::instrument(name = "fleet.lifecycle.restart", skip_all, fields(workspace.id = %id))]
     pub async fn restart(&self, who: &Identity, id: WorkspaceId) -> Result<Workspace, Error> {

@@ -113,7 +113,11 @@ impl Reconciler {
                     self.parts.residents.dismiss(id);
                     self.carry_out_removal(&row).await?;
                 }
-                Step::Erase => self.erase(id).await?,
+                Step::Erase => {
+                    if !self.erase(id).await? {
+                        return Ok(());
+                    }
+                }
                 Step::Settle => self.mark_observed(&row).await?,
             }
         }

@@ -45,12 +45,18 @@ impl Reconciler {
         if is_done { Ok(()) } else { Err(Error::new(ErrorCode::WorkspaceNotReady)) }
     }
 
-    /// Erases the rows of a removed workspace of which nothing is left. Events and the audit log stay.
-    pub(super) async fn erase(&self, id: WorkspaceId) -> Result<(), Error> {
-        self.parts
+    /// Erases the rows of a removed workspace of which nothing is left. Events and the audit log stay. While messages to it
+    /// are on their way, nothing is erased: whoever asked is told first, and this is tried again then. Returns whether the
+    /// rows are gone.
+    pub(super) async fn erase(&self, id: WorkspaceId) -> Result<bool, Error> {
+        let is_erased = self
+            .parts
             .context
             .store()
             .write(move |tx| {
+                if tx.crowd(id, 1)? != (0, 0) {
+                    return Ok(false);
+                }
                 let channels = tx.channels_of(id)?;
                 let unreadable = channels.unreadable.iter().filter_map(|row| row.id.parse().ok());
                 let channels: Vec<ChannelId> =
@@ -61,10 +67,12 @@ impl Reconciler {
                         tx.delete_secret(Sealer::SYSTEM_SECRETS, &Sealer::system_secret_name(channel))?;
                     }
                 }
-                Ok::<_, Error>(())
+                Ok::<_, Error>(true)
             })
             .await?;
-        let _ = self.parts.registry.forget(id);
-        Ok(())
+        if is_erased {
+            let _ = self.parts.registry.forget(id);
+        }
+        Ok(is_erased)
     }
 }

@@ -9,11 +9,13 @@ use warren_model::event::{WorkspaceHeartbeat, WorkspaceRegistered};
 use warren_model::session::PhaseKind;
 use warren_model::{
     AuditAction, AuditDetails, ErrorCode, MadeWithToken, NewEvent, Principal, Registration, ReportDoubt,
-    Runtime, RuntimeReport, ScopeSet, Status, Timestamp, Token, TokenKind, TokenSecret, Vitals, Workspace,
-    WorkspaceId, truncate_utf8,
+    Runtime, RuntimeReport, ScopeSet, Status, StatusReason, Timestamp, Token, TokenKind, TokenSecret, Vitals,
+    Workspace, WorkspaceId, truncate_utf8,
 };
 use warren_rules::lifecycle::reconcile::is_well_again;
-use warren_rules::lifecycle::vitals::{after_report, after_sessions, is_news, mask_report};
+use warren_rules::lifecycle::vitals::{
+    after_report, after_sessions, is_news, mask_report, wedge_reason, without_fresh_start,
+};
 use warren_rules::lifecycle::{Signal, residents};
 use warren_service::{Actor, Context, Error, Identity, Redactors};
 use warren_store::{SessionQuery, WriteTx};
@@ -42,7 +44,9 @@ pub struct Registered {
     pub credential: Minted,
     /// Silent for longer: offline.
     pub liveness_ms: i64,
-    pub doubt: Option<ReportDoubt>,
+    pub doubts: Vec<ReportDoubt>,
+    /// It counts as wedged, by this error; one that begins anew goes on from there.
+    pub wedge: Option<String>,
 }
 
 /// The answer to a report.
@@ -51,7 +55,7 @@ pub struct Heard {
     pub workspace: Workspace,
     pub vitals: Vitals,
     pub liveness_ms: i64,
-    pub doubt: Option<ReportDoubt>,
+    pub doubts: Vec<ReportDoubt>,
 }
 
 /// Takes in runtimes and their reports. Cheap to clone.
@@ -60,11 +64,17 @@ pub struct Runtimes {
     context: Context,
     config: Config,
     redactors: Redactors,
+    probes: Probes,
 }
 
 impl Runtimes {
-    pub(crate) fn new(context: Context, config: Config, redactors: Redactors) -> Self {
-        Self { context, config, redactors }
+    pub(crate) fn new(context: Context, config: Config, redactors: Redactors, probes: Probes) -> Self {
+        Self { context, config, redactors, probes }
+    }
+
+    /// Something waits for a runtime of which nothing was heard: it is asked now rather than with the next sweep.
+    pub fn look_for(&self, id: WorkspaceId) {
+        self.probes.look_for_in_background(id);
     }
 
     /// How long work may show no progress, where a workspace says nothing itself.
@@ -99,7 +109,7 @@ impl Runtimes {
         let secret = TokenSecret::new(TokenKind::Runner, self.context.entropy().secret());
         let credential = runner_token(&who.token, &secret, self.context.entropy().id(inputs.now), inputs.now);
         let (join_id, row_token) = (who.token.id, credential.clone());
-        let (workspace, boots, doubt) = self
+        let (workspace, boots, doubts, wedge) = self
             .context
             .write_with_retries(true, move |tx| {
                 let row = live_row(tx, id)?;
@@ -127,8 +137,13 @@ impl Runtimes {
                 let details = AuditDetails::RuntimeRegistered { boots, token_id: row_token.id };
                 let action = AuditAction::RuntimeRegistered;
                 tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, &details))?;
-                let heard = hear(tx, row, &register.report, &inputs)?;
-                Ok((heard.workspace, boots, heard.doubt))
+                let report = match row.spec.runtime {
+                    Runtime::Resident => without_fresh_start(&tx.vitals(id)?, register.report.clone()),
+                    Runtime::Hosted | Runtime::External => register.report.clone(),
+                };
+                let heard = hear(tx, row, &report, &inputs)?;
+                let wedge = wedge_reason(&heard.vitals).map(|_| heard.vitals.sample_error);
+                Ok((heard.workspace, boots, heard.doubts, wedge.map(Option::unwrap_or_default)))
             })
             .await?;
         Ok(Registered {
@@ -136,7 +151,8 @@ impl Runtimes {
             boots,
             credential: Minted { token: credential, secret },
             liveness_ms: self.config.expectations.liveness_ms,
-            doubt,
+            doubts,
+            wedge,
         })
     }
 
@@ -290,8 +306,10 @@ fn hear(
 ) -> Result<Heard, Error> {
     let expectations = &inputs.config.expectations;
     let known = tx.hold_vitals(row.id)?;
-    let (mut vitals, doubt) = after_report(&known, report, &row.spec, expectations, inputs.now)
-        .map_err(|refusal| Error::with_detail(ErrorCode::InvalidRequest, refusal.to_string()))?;
+    let (mut vitals, doubts) = after_report(&known, report, &row.spec, expectations, inputs.now);
+    for doubt in &doubts {
+        tracing::warn!(workspace.id = %row.id, "a report was not taken as it was said: {}", doubt.sentence());
+    }
     if matches!(row.status, Status::Paused | Status::Hibernated) {
         // Nobody expects it to report: it is not taken offline for falling silent.
         vitals.liveness_deadline = None;
@@ -299,15 +317,21 @@ fn hear(
         vitals.idle_deadline = None;
     }
     tx.put_vitals(row.id, &vitals)?;
-    let before = (row.status, row.mending);
-    apply_signal_knowing(tx, &mut row, &vitals, Signal::Heartbeat, inputs, &SignalOptions::default())?;
+    let before = (row.status, row.mending, row.reason.clone());
+    let wedged = wedge_reason(&vitals);
+    let options = SignalOptions { reason: wedged.clone(), is_forced: false };
+    apply_signal_knowing(tx, &mut row, &vitals, Signal::Heartbeat, inputs, &options)?;
+    if let Some(reason) = wedged.filter(|_| row.status == Status::Degraded) {
+        // Also where it was degraded already, for this or for something else.
+        row.reason = Some(StatusReason::new(&reason));
+    }
     if is_well_again(&row, inputs.now) {
         row.mending = warren_model::Mending::default();
     }
-    if (row.status, row.mending) != before {
+    if (row.status, row.mending, row.reason.clone()) != before {
         row.version = tx.update_workspace(&row, row.version)?;
     }
-    Ok(Heard { workspace: row, vitals, liveness_ms: expectations.liveness_ms, doubt })
+    Ok(Heard { workspace: row, vitals, liveness_ms: expectations.liveness_ms, doubts })
 }
 
 /// The workspace that this caller may register a runtime for.

@@ -1,4 +1,4 @@
-//! Asks runtimes whose work shows no progress whether they are there at all (F14).
+//! Asks runtimes whose work shows no progress (F14), or of which nothing was heard (F16), whether they are there at all.
 //!
 //! That one is to be asked is a moment in its record, so that a crash in the middle costs one more question. What was
 //! found is judged by `rules::probes` against the record as it is then: one that moved meanwhile is left alone.
@@ -10,9 +10,13 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use warren_model::event::WorkspaceProbed;
 use warren_model::{
-    DeliveryState, Finding, Principal, ProbeWay, StatusReason, Timestamp, Vitals, Workspace, WorkspaceId,
+    DeliveryState, Finding, Principal, ProbeWay, RuntimeReport, StatusReason, Timestamp, Vitals, Workspace,
+    WorkspaceId,
 };
-use warren_rules::lifecycle::probes::{QueueSeen, Verdict, judge, seen_from_queue, way};
+use warren_rules::lifecycle::Signal;
+use warren_rules::lifecycle::probes::{
+    AfterAsking, QueueSeen, Verdict, after_asking, judge, seen_from_queue, way,
+};
 use warren_service::{Context, Error};
 use warren_store::{DeliveryQuery, ReadTx, WriteTx};
 use warren_workspace::{Presence, Registry};
@@ -73,6 +77,40 @@ impl Probes {
                 tracing::warn!(workspace.id = %id, %error, "a runtime could not be probed; it is asked again");
             }
         });
+    }
+
+    /// Nothing was heard from a runtime that may be one that Warren calls: it is called.
+    pub(crate) fn look_for_in_background(&self, id: WorkspaceId) {
+        let probes = self.clone();
+        let span = tracing::info_span!("fleet.probes.look_for", workspace.id = %id);
+        self.context.spawn(span, async move {
+            let _turn = probes.turns.acquire().await;
+            if probes.context.is_stopping() {
+                return;
+            }
+            if let Err(error) = probes.look_for(id).await {
+                tracing::warn!(workspace.id = %id, %error, "a silent runtime could not be asked; it is asked again");
+            }
+        });
+    }
+
+    async fn look_for(&self, id: WorkspaceId) -> Result<(), Error> {
+        let asked_at = self.context.now();
+        let read = self
+            .context
+            .store()
+            .read(move |tx| {
+                let Some(row) = tx.workspace(id)? else { return Ok(None) };
+                let card = tx.registration(id)?.and_then(|known| known.agent_card);
+                Ok::<_, Error>(Some((row, card)))
+            })
+            .await?;
+        let Some((row, card)) = read else { return Ok(()) };
+        let found = self.probe.probe(&row, card).await;
+        let inputs = self.signals.inputs(&Principal::system("probes"));
+        self.context
+            .write_with_retries(true, move |tx| settle_looked_for(tx, id, asked_at, found, &inputs))
+            .await
     }
 
     async fn run(&self, id: WorkspaceId) -> Result<(), Error> {
@@ -148,5 +186,29 @@ fn settle(
         None => row.reason = Some(StatusReason::new(reason)),
     }
     tx.update_workspace(&row, row.version)?;
+    Ok(())
+}
+
+/// Writes down whether a runtime of which nothing was heard answered.
+fn settle_looked_for(
+    tx: &mut dyn WriteTx,
+    id: WorkspaceId,
+    asked_at: Timestamp,
+    found: Option<Finding>,
+    inputs: &TxInputs,
+) -> Result<(), Error> {
+    let Some(mut row) = tx.workspace(id)? else { return Ok(()) };
+    let known = tx.hold_vitals(id)?;
+    let ask_again_at = match after_asking(row.status, &known, asked_at, found, inputs.now) {
+        AfterAsking::Outdated => return Ok(()),
+        AfterAsking::Alive => return super::hear(tx, row, &RuntimeReport::default(), inputs).map(drop),
+        AfterAsking::Silent { ask_again_at } => ask_again_at,
+    };
+    let (before, options) = (row.clone(), SignalOptions::default());
+    apply_signal_knowing(tx, &mut row, &known, Signal::LivenessExpired, inputs, &options)?;
+    tx.put_vitals(id, &Vitals { liveness_deadline: ask_again_at, ..known })?;
+    if row != before {
+        tx.change_workspace(&before, &row)?;
+    }
     Ok(())
 }

@@ -1,10 +1,12 @@
-//! How the last run of each sweep went, for operators. Nothing depends on it.
+//! How the last run of each sweep, and of each loop that is looked after like one, went, for operators. Nothing depends on it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use warren_model::{ErrorCode, Timestamp};
 use warren_rules::lifecycle::sweeps::Sweep;
+
+use super::supervised::{BackgroundLoop, Supervised};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SweepOutcome {
@@ -57,8 +59,10 @@ pub struct LastRun {
 
 #[derive(Debug, Default)]
 pub(crate) struct Board {
-    records: Mutex<BTreeMap<Sweep, Record>>,
-    turns: Mutex<BTreeMap<Sweep, Arc<tokio::sync::Mutex<()>>>>,
+    /// By the names of sweeps and loops.
+    records: Mutex<BTreeMap<&'static str, Record>>,
+    turns: Mutex<BTreeMap<&'static str, Arc<tokio::sync::Mutex<()>>>>,
+    loops: Mutex<Vec<Supervised>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -74,23 +78,23 @@ struct Record {
 impl Board {
     /// Held for one run. A lease tells processes apart, not two runs of one: the first to end would give back what the
     /// other works under.
-    pub(crate) async fn turn(&self, sweep: Sweep) -> tokio::sync::OwnedMutexGuard<()> {
+    pub(crate) async fn turn(&self, name: &'static str) -> tokio::sync::OwnedMutexGuard<()> {
         let turn = {
             let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(turns.entry(sweep).or_default())
+            Arc::clone(turns.entry(name).or_default())
         };
         turn.lock_owned().await
     }
 
     pub(crate) fn note(
         &self,
-        sweep: Sweep,
+        name: &'static str,
         started_at: Timestamp,
         finished_at: Timestamp,
         outcome: SweepOutcome,
     ) {
         let mut records = self.records();
-        let record = records.entry(sweep).or_default();
+        let record = records.entry(name).or_default();
         record.runs += 1;
         record.panics_in_a_row = match &outcome {
             SweepOutcome::Panicked => record.panics_in_a_row.saturating_add(1),
@@ -115,20 +119,40 @@ impl Board {
         record.last_run = Some(LastRun { started_at, finished_at, outcome });
     }
 
-    pub(crate) fn panics_in_a_row(&self, sweep: Sweep) -> u32 {
-        self.records().get(&sweep).map_or(0, |record| record.panics_in_a_row)
+    pub(crate) fn panics_in_a_row(&self, name: &str) -> u32 {
+        self.records().get(name).map_or(0, |record| record.panics_in_a_row)
+    }
+
+    /// A loop of another service stands on the board from now on.
+    pub(crate) fn add(&self, one: Supervised) {
+        self.loops().push(one);
+    }
+
+    pub(crate) fn loop_named(&self, name: &str) -> Option<Supervised> {
+        self.loops().iter().find(|one| one.work.name() == name).cloned()
     }
 
     pub(crate) fn reports(&self) -> Vec<SweepReport> {
-        Sweep::ALL.iter().map(|sweep| self.report(*sweep)).collect()
+        let loops = self.loops().clone();
+        let sweeps = Sweep::ALL.iter().map(|sweep| self.report(*sweep));
+        sweeps.chain(loops.iter().map(|one| self.report_loop(&*one.work))).collect()
     }
 
     pub(crate) fn report(&self, sweep: Sweep) -> SweepReport {
-        let record = self.records().get(&sweep).cloned().unwrap_or_default();
+        self.report_of(sweep.as_str(), sweep.meaning(), sweep.interval_ms())
+    }
+
+    pub(crate) fn report_loop(&self, work: &dyn BackgroundLoop) -> SweepReport {
+        let interval_ms = u64::try_from(work.interval().as_millis()).unwrap_or(u64::MAX);
+        self.report_of(work.name(), work.meaning(), interval_ms)
+    }
+
+    fn report_of(&self, name: &'static str, meaning: &'static str, interval_ms: u64) -> SweepReport {
+        let record = self.records().get(name).cloned().unwrap_or_default();
         SweepReport {
-            name: sweep.as_str(),
-            meaning: sweep.meaning(),
-            interval_ms: sweep.interval_ms(),
+            name,
+            meaning,
+            interval_ms,
             last_run: record.last_run,
             runs: record.runs,
             acted_on: record.acted_on,
@@ -137,7 +161,11 @@ impl Board {
         }
     }
 
-    fn records(&self) -> MutexGuard<'_, BTreeMap<Sweep, Record>> {
+    fn loops(&self) -> MutexGuard<'_, Vec<Supervised>> {
+        self.loops.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn records(&self) -> MutexGuard<'_, BTreeMap<&'static str, Record>> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

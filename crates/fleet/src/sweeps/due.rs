@@ -1,7 +1,7 @@
 //! The sweeps over deadlines: what is due is read, planned and written in batches.
 
-use warren_model::{Principal, WorkspaceId};
-use warren_rules::lifecycle::sweeps::{Act, Sweep, Then, deed};
+use warren_model::{Principal, Runtime, WorkspaceId};
+use warren_rules::lifecycle::sweeps::{Act, Sweep, Then, ask_first, deed};
 use warren_service::Error;
 use warren_store::{Due, Lease, WriteTx};
 
@@ -24,8 +24,10 @@ enum Dealt {
     Acted,
     /// The reconciler is to look at it.
     Handed(WorkspaceId),
-    /// Somebody is to find out whether its runtime is there.
+    /// Somebody is to find out whether its runtime is there, since its work does not move.
     Asked(WorkspaceId),
+    /// Somebody is to find out whether its runtime is there, since nothing was heard of it.
+    LookedFor(WorkspaceId),
 }
 
 impl Sweeps {
@@ -125,6 +127,10 @@ impl Sweeps {
                     tally.acted_on += 1;
                     self.parts.probes.run_in_background(*id);
                 }
+                Dealt::LookedFor(id) => {
+                    tally.acted_on += 1;
+                    self.parts.probes.look_for_in_background(*id);
+                }
             }
         }
     }
@@ -141,6 +147,14 @@ fn deal_with_one(tx: &mut dyn WriteTx, work: &Work, id: WorkspaceId) -> Result<D
     let Some(known) = tx.workspace(id)? else { return Ok(Dealt::Nothing) };
     let vitals = tx.hold_vitals(id)?;
     let inputs = &work.inputs;
+    if work.sweep == Sweep::Liveness && known.spec.runtime == Runtime::External {
+        // Only one that has a card can be called.
+        let has_card = tx.registration(id)?.is_some_and(|registration| registration.agent_card.is_some());
+        if let Some(vitals) = ask_first(&known, &vitals, inputs.now).filter(|_| has_card) {
+            tx.put_vitals(id, &vitals)?;
+            return Ok(Dealt::LookedFor(id));
+        }
+    }
     let Some(deed) = deed(work.sweep, &known, &vitals, inputs.now) else { return Ok(Dealt::Nothing) };
     let mut row = deed.row;
     match deed.act {

@@ -19,8 +19,10 @@ mod health;
 mod images;
 mod lease;
 mod old;
+mod supervised;
 
 pub use board::{LastRun, SweepOutcome, SweepReport};
+pub use supervised::BackgroundLoop;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -46,15 +48,15 @@ use lease::SweepLeases;
 /// How soon a sweep that panicked is tried again.
 const AFTER_PANIC: Backoff = Backoff { first_ms: 1_000, factor: 2, max_ms: 60_000, jitter: 0.2 };
 
-/// What one run of a sweep did.
+/// What one run of a sweep, or of a loop that is looked after like one, did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Tally {
-    /// Workspaces, or leftovers, that were due.
-    pub(crate) looked_at: u64,
+pub struct Tally {
+    /// Workspaces, leftovers or messages that were due.
+    pub looked_at: u64,
     /// Of these, the ones about which something was done.
-    pub(crate) acted_on: u64,
+    pub acted_on: u64,
     /// Of these, the ones that could not be dealt with.
-    pub(crate) failed: u64,
+    pub failed: u64,
 }
 
 /// Why a sweep runs.
@@ -147,20 +149,24 @@ impl Sweeps {
     #[tracing::instrument(name = "fleet.sweeps.run", skip_all, fields(sweep = name))]
     pub async fn run(&self, who: &Identity, name: &str) -> Result<SweepReport, Error> {
         who.may_in_own_org(Action::OperateWarren)?;
-        let sweep = Sweep::parse(name).ok_or_else(|| Error::new(ErrorCode::SweepNotFound))?;
-        self.note_asked(who, sweep).await;
-        Ok(self.sweep_once(sweep, Occasion::Asked).await)
+        if let Some(sweep) = Sweep::parse(name) {
+            self.note_asked(who, sweep.as_str()).await;
+            return Ok(self.sweep_once(sweep, Occasion::Asked).await);
+        }
+        let one = self.board.loop_named(name).ok_or_else(|| Error::new(ErrorCode::SweepNotFound))?;
+        self.note_asked(who, one.work.name()).await;
+        Ok(self.run_loop_once(&one).await)
     }
 
     /// A sweep that an operator asks for is not refused for want of an entry: it may be what mends the database's host.
-    async fn note_asked(&self, who: &Identity, sweep: Sweep) {
+    async fn note_asked(&self, who: &Identity, name: &'static str) {
         let (action, kind) = (AuditAction::SweepRun, AuditTargetKind::Sweep);
         let now = self.parts.context.now();
-        let entry = Actor::of(who).did(now, action, kind, sweep.as_str(), &AuditDetails::None);
+        let entry = Actor::of(who).did(now, action, kind, name, &AuditDetails::None);
         if let Err(error) =
             self.parts.context.store().write(move |tx| tx.append_audit(&entry).map_err(Error::from)).await
         {
-            tracing::warn!(%error, sweep = sweep.as_str(), "that a sweep was asked for could not be recorded");
+            tracing::warn!(%error, sweep = name, "that a sweep was asked for could not be recorded");
         }
     }
 
@@ -172,7 +178,7 @@ impl Sweeps {
             self.sweep_once(sweep, Occasion::Interval).await;
         }
         loop {
-            let wait = match self.board.panics_in_a_row(sweep) {
+            let wait = match self.board.panics_in_a_row(sweep.as_str()) {
                 0 => Duration::from_millis(sweep.interval_ms()),
                 panics => Duration::from_millis(
                     AFTER_PANIC.delay_ms(panics - 1, self.parts.context.entropy().fraction()),
@@ -188,7 +194,7 @@ impl Sweeps {
 
     /// One run, in a task of its own: a panic in it ends that task and is told, not this one.
     async fn sweep_once(&self, sweep: Sweep, occasion: Occasion) -> SweepReport {
-        let _turn = self.board.turn(sweep).await;
+        let _turn = self.board.turn(sweep.as_str()).await;
         let started_at = self.parts.context.now();
         let sweeps = self.clone();
         let run = async move {
@@ -209,7 +215,7 @@ impl Sweeps {
                 SweepOutcome::Panicked
             }
         };
-        self.board.note(sweep, started_at, self.parts.context.now(), outcome);
+        self.board.note(sweep.as_str(), started_at, self.parts.context.now(), outcome);
         self.board.report(sweep)
     }
 

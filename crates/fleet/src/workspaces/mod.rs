@@ -47,6 +47,8 @@ pub struct Workspaces {
     pub(crate) registry: Registry,
     pub(crate) replicas: Replicas,
     pub(crate) reconciler: Reconciler,
+    /// Whoever listens hears of removals.
+    pub(crate) removed: tokio::sync::broadcast::Sender<WorkspaceId>,
 }
 
 impl Workspaces {

@@ -1,5 +1,6 @@
 //! Removing a subtree as a durable intent (F8): marked first, then stopped, then its files.
 
+use tokio::sync::broadcast;
 use warren_model::{AuditAction, AuditDetails, Desired, ErrorCode, Status, Workspace, WorkspaceId};
 use warren_rules::lifecycle::Signal;
 pub use warren_rules::lifecycle::reconcile::RemovalCounts;
@@ -51,9 +52,7 @@ impl Workspaces {
             })
             .await?;
         let ids: Vec<_> = marked.iter().map(|row| row.id).collect();
-        for id in &ids {
-            self.reconciler.run_in_background(*id);
-        }
+        self.begin_removal(&ids);
         let workspace = marked.into_iter().next().ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
         let counts = self.wait_for_removal(&ids).await?;
         Ok(Removal { workspace, counts })
@@ -80,10 +79,20 @@ impl Workspaces {
             })
             .await?;
         let ids: Vec<_> = marked.iter().map(|row| row.id).collect();
-        for id in &ids {
+        self.begin_removal(&ids);
+        Ok(Collapse { workspace, counts: self.wait_for_removal(&ids).await? })
+    }
+
+    /// Workspaces that were removed through this process, from now on.
+    pub fn removals(&self) -> broadcast::Receiver<WorkspaceId> {
+        self.removed.subscribe()
+    }
+
+    fn begin_removal(&self, ids: &[WorkspaceId]) {
+        for id in ids {
+            let _ = self.removed.send(*id);
             self.reconciler.run_in_background(*id);
         }
-        Ok(Collapse { workspace, counts: self.wait_for_removal(&ids).await? })
     }
 
     async fn wait_for_removal(&self, ids: &[WorkspaceId]) -> Result<RemovalCounts, Error> {

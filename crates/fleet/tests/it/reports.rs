@@ -1,7 +1,10 @@
 //! Reports of runtimes: what they change, and what they cannot change.
 
-use warren_fleet::Register;
-use warren_model::{Displacement, ReportDoubt, RuntimeReport, RuntimeState, Status, Timestamp, WorkspaceId};
+use warren_fleet::{CreateWorkspace, Register};
+use warren_model::{
+    Displacement, ErrorCode, EventData, EventKind, MemoryConfig, ProviderConfig, ReportDoubt, Runtime,
+    RuntimeReport, RuntimeState, Status, Timestamp, WorkspaceId,
+};
 use warren_service::Identity;
 use warren_testkit::{Bed, eventually};
 
@@ -35,7 +38,18 @@ async fn a_wedge_is_believed_and_ends_only_when_the_runtime_takes_it_back() {
         let wedged = bed.beat(&runner, RuntimeReport { sample_error: Some("401".into()), ..says("wedged") });
         let wedged = wedged.await.workspace;
         assert_eq!(wedged.status, Status::Degraded);
-        assert!(wedged.reason.unwrap().as_str().contains("wedged"));
+        let reason = wedged.reason.unwrap();
+        assert_eq!(reason.as_str(), "The runtime reports that it is wedged: 401");
+        let told = bed.events(EventKind::WorkspaceStatusChanged).await.pop().unwrap();
+        match told.read().unwrap() {
+            EventData::WorkspaceStatusChanged(changed) => {
+                assert_eq!(changed.reason.as_deref(), Some(reason.as_str()), "the event says it too");
+            }
+            other => panic!("{other:?}"),
+        }
+        let newer = RuntimeReport { sample_error: Some("quota".into()), ..RuntimeReport::default() };
+        let newer = bed.beat(&runner, newer).await.workspace;
+        assert!(newer.reason.unwrap().as_str().ends_with(": quota"), "the list shows the error of today");
         let nothing = || Some(String::new());
         for partial in [
             RuntimeReport::default(),
@@ -80,6 +94,28 @@ async fn a_runtime_that_comes_back_wedged_is_degraded_and_not_online() {
         assert_eq!(bed.status(id).await, Status::Offline);
         let after = bed.status_after(&runner, RuntimeReport::default()).await;
         assert_eq!(after, Status::Degraded, "it never took the wedge back");
+    }
+}
+
+// F12: a resident that is brought up anew has the key and the quota of the one before
+#[tokio::test]
+async fn the_wedge_of_a_resident_outlives_a_restart_until_it_has_worked() {
+    for bed in Bed::on_each_store().await {
+        let id = bed.awaiting(Runtime::Resident).await;
+        let runner = bed.register(id).await;
+        bed.beat(&runner, RuntimeReport { sample_error: Some("401".into()), ..says("wedged") }).await;
+        bed.fleet.lifecycle.restart(&bed.operator, id).await.unwrap();
+        bed.wait_for(id, Status::AwaitingAgent).await;
+        // As a runner begins: it knows nothing of the one before.
+        let report = RuntimeReport { sample_error: Some(String::new()), ..says("") };
+        let join = bed.join_token(id).await;
+        let register = Register { report, ..Register::default() };
+        let again = bed.fleet.runtimes.register(&join, register).await.unwrap();
+        assert_eq!(again.workspace.status, Status::Degraded);
+        assert!(again.workspace.reason.unwrap().as_str().ends_with(": 401"));
+        assert_eq!(again.wedge.as_deref(), Some("401"), "so that the runner goes on from there");
+        let runner = bed.identify(&again.credential).await;
+        assert_eq!(bed.status_after(&runner, says("")).await, Status::Online, "its own word takes it back");
     }
 }
 
@@ -160,6 +196,35 @@ async fn a_late_sign_of_life_brings_a_failed_workspace_online() {
     }
 }
 
+// F6, W70
+#[tokio::test]
+async fn a_heartbeat_does_not_hide_that_the_files_are_lost() {
+    for bed in Bed::on_each_store().await {
+        let provider = ProviderConfig::Memory(MemoryConfig::default());
+        let request = CreateWorkspace { runtime: Runtime::External, provider, ..Bed::request("away") };
+        let id = bed.create(request).await.id;
+        bed.wait_for(id, Status::AwaitingAgent).await;
+        bed.register(id).await;
+        let bed = bed.restart().await;
+        assert_eq!(bed.status(id).await, Status::Failed, "its files ended with the process");
+        let runner = bed.register(id).await;
+        for _ in 0..2 {
+            let heard = bed.beat(&runner, RuntimeReport::default()).await.workspace;
+            assert_eq!(heard.status, Status::Degraded, "it is alive, and can be called");
+            assert!(heard.reason.unwrap().as_str().contains("files are not"));
+        }
+        let action = warren_service::Action::UseWorkspace;
+        let refused = bed.fleet.workspaces.usable(&bed.operator, action, id).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::WorkspaceFailed);
+        assert!(refused.detail.unwrap().contains("files are not"));
+        bed.clock.advance_ms(90_000);
+        bed.sweep("liveness").await;
+        assert_eq!(bed.status(id).await, Status::Offline);
+        let back = bed.status_after(&runner, RuntimeReport::default()).await;
+        assert_eq!(back, Status::Degraded, "silence in between brings nothing back");
+    }
+}
+
 // F6
 #[tokio::test]
 async fn no_heartbeat_ends_a_pause_or_a_sleep_or_a_removal() {
@@ -229,7 +294,7 @@ async fn a_clock_ahead_of_ours_is_told_and_buys_no_time() {
         let (id, runner) = bed.reporting().await;
         let ahead = "2199-01-01T00:00:00Z".parse().unwrap();
         let heard = bed.beat(&runner, RuntimeReport { last_progress_at: Some(ahead), ..tasks(1) }).await;
-        assert!(matches!(heard.doubt, Some(ReportDoubt::ClockAhead { .. })), "{:?}", heard.doubt);
+        assert!(matches!(heard.doubts[..], [ReportDoubt::ClockAhead { .. }]), "{:?}", heard.doubts);
         bed.clock.advance_ms(600_000);
         bed.sweep("stalls").await;
         assert_eq!(bed.status(id).await, Status::Degraded);

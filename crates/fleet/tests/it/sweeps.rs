@@ -1,7 +1,12 @@
 //! Sweeps: each by itself, none stopped by another's trouble.
 
-use warren_fleet::{CreateWorkspace, SweepOutcome, WorkspaceOptions};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use warren_fleet::{BackgroundLoop, CreateWorkspace, SweepOutcome, Tally, WorkspaceOptions};
 use warren_model::{ErrorCode, EventData, ProviderKind, Runtime, RuntimeReport, ScopeSet, Status, TokenKind};
+use warren_service::Error;
 use warren_testkit::{Bed, BedOptions, eventually};
 
 async fn names(bed: &Bed) -> Vec<&'static str> {
@@ -172,5 +177,55 @@ async fn a_sweep_gets_through_more_than_one_batch() {
         ids.sort_unstable();
         assert_eq!(of, ids, "each is told of, once");
         eventually("nobody waits any more", async || bed.swept("provisioning").await.0 == 0).await;
+    }
+}
+
+/// Panics in its first run, fails in its second, and is well from then on.
+#[derive(Debug, Default)]
+struct Troubled(AtomicU32);
+
+#[async_trait::async_trait]
+impl BackgroundLoop for Troubled {
+    fn name(&self) -> &'static str {
+        "troubled"
+    }
+
+    fn meaning(&self) -> &'static str {
+        "Shows trouble."
+    }
+
+    fn interval(&self) -> Duration {
+        Duration::from_millis(10)
+    }
+
+    async fn run(&self, tally: &mut Tally) -> Result<(), Error> {
+        match self.0.fetch_add(1, Ordering::SeqCst) {
+            0 => panic!("on purpose"),
+            1 => Err(Error::new(ErrorCode::Internal)),
+            _ => {
+                tally.acted_on += 1;
+                Ok(())
+            }
+        }
+    }
+}
+
+// F21: what other services do in the background stands on the same board
+#[tokio::test]
+async fn a_loop_of_another_service_is_started_again_after_a_panic_and_is_on_the_board() {
+    for bed in Bed::on_each_store().await {
+        let own = bed.fleet.context.with_own_work();
+        bed.fleet.sweeps.supervise(&own, Arc::new(Troubled::default()));
+        let report = || {
+            let reports = bed.fleet.sweeps.list(&bed.operator).unwrap();
+            reports.into_iter().find(|report| report.name == "troubled").expect("it is on the board")
+        };
+        eventually("it goes on", async || report().acted_on > 0).await;
+        let report = report();
+        assert_eq!((report.panics, report.failures), (1, 1), "both are told, and neither was its end");
+        let asked = bed.fleet.sweeps.run(&bed.operator, "troubled").await.unwrap();
+        assert!(matches!(asked.last_run.unwrap().outcome, SweepOutcome::Done { acted_on: 1, .. }));
+        own.begin_stop();
+        own.wait_for_background_work().await;
     }
 }

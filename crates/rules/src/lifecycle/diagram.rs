@@ -56,6 +56,7 @@ fn representative_facts() -> Vec<Facts> {
                     manages_own_status: false,
                     is_stalled,
                     active_tasks: 0,
+                    has_lost_place: false,
                     has_paused_ancestor: false,
                     is_forced: false,
                 });

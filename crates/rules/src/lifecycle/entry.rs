@@ -35,6 +35,9 @@ pub fn enter(
     row.status = change.to;
     row.reason = change.reason.map(|fixed| StatusReason::new(reason.unwrap_or(fixed)));
     row.updated_at = now;
+    if change.loses_place {
+        row.provisioning_started_at = None;
+    }
     if !is_booting(change.to) {
         row.provision_deadline = None;
     }

@@ -43,6 +43,8 @@ use crate::messages::outcomes::worse_rate;
 pub const DEGRADED_FROM: f64 = 0.5;
 pub const RECOVERED_BELOW: f64 = 0.1;
 
+const WEDGED: &str = "The runtime reports that it is wedged.";
+const NO_PLACE: &str = "The runtime is there, but its files are not: they were lost or cannot be opened. Restart the workspace, or make a new one.";
 const STALLED: &str = "Work is in flight without progress.";
 
 /// What happened, or what somebody asks for.
@@ -130,6 +132,8 @@ pub struct Facts {
     pub is_stalled: bool,
     pub active_tasks: u32,
     pub has_paused_ancestor: bool,
+    /// Its place is gone, or could not be opened; a runtime elsewhere may live on.
+    pub has_lost_place: bool,
     /// The caller insists, such as on hibernating with work in flight.
     pub is_forced: bool,
 }
@@ -139,6 +143,7 @@ impl Facts {
         Self {
             is_stalled: is_stalled(vitals, now),
             error_rate: worse_rate(vitals, now),
+            has_lost_place: has_lost_place(workspace),
             ..Self::from_vitals(workspace.spec.runtime, vitals)
         }
     }
@@ -152,6 +157,7 @@ impl Facts {
             is_stalled: false,
             active_tasks: vitals.active_tasks,
             has_paused_ancestor: false,
+            has_lost_place: false,
             is_forced: false,
         }
     }
@@ -174,6 +180,15 @@ pub struct Change {
     /// A fixed public sentence; `None` clears the old one. A carrier that knows more may put its own in place.
     pub reason: Option<&'static str>,
     pub event: EventKind,
+    /// The place is gone with it, until it is brought up anew.
+    pub loses_place: bool,
+}
+
+/// Whether a workspace has no place: it was lost or could not be opened, and nobody has brought it up anew since. The clock
+/// of its boot was taken away with it.
+pub fn has_lost_place(workspace: &Workspace) -> bool {
+    let may_have = matches!(workspace.status, Status::Failed | Status::Offline | Status::Degraded);
+    may_have && workspace.provisioning_started_at.is_none()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -321,7 +336,7 @@ fn change(to: Status, reason: Option<&'static str>) -> Decision {
         Status::Removed => EventKind::WorkspaceRemoved,
         _ => EventKind::WorkspaceStatusChanged,
     };
-    Decision::Change(Change { to, reason, event })
+    Decision::Change(Change { to, reason, event, loses_place: false })
 }
 
 fn place_ready(status: Status, facts: &Facts) -> Decision {
@@ -348,7 +363,12 @@ fn place_failed(status: Status) -> Decision {
         | Status::AwaitingAgent
         | Status::Online
         | Status::Degraded
-        | Status::Offline => change(Status::Failed, Some("The workspace could not be opened.")),
+        | Status::Offline => Decision::Change(Change {
+            to: Status::Failed,
+            reason: Some("The workspace could not be opened."),
+            event: EventKind::WorkspaceStatusChanged,
+            loses_place: true,
+        }),
         Status::Failed | Status::Paused | Status::Hibernated | Status::Removed => Decision::Stay,
     }
 }
@@ -372,6 +392,11 @@ fn provision_timed_out(status: Status) -> Decision {
 fn heartbeat(status: Status, facts: &Facts) -> Decision {
     match status {
         Status::Paused | Status::Hibernated | Status::Removed => Decision::Stay,
+        // Its life brings no files back: it can be called, and everybody sees what is missing.
+        Status::Offline | Status::Failed if facts.has_lost_place => {
+            change(Status::Degraded, Some(trouble(facts).unwrap_or(NO_PLACE)))
+        }
+        Status::Degraded if facts.has_lost_place => Decision::Stay,
         Status::Provisioning | Status::AwaitingAgent | Status::Offline | Status::Failed => {
             match trouble(facts) {
                 Some(reason) => change(Status::Degraded, Some(reason)),
@@ -389,7 +414,7 @@ fn heartbeat(status: Status, facts: &Facts) -> Decision {
 
 fn trouble(facts: &Facts) -> Option<&'static str> {
     if facts.runtime_state == RuntimeState::Wedged {
-        Some("The runtime reports that it is wedged.")
+        Some(WEDGED)
     } else if facts.is_stalled {
         Some(STALLED)
     } else if !facts.manages_own_status && facts.error_rate >= DEGRADED_FROM {

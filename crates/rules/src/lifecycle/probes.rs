@@ -74,6 +74,42 @@ pub fn judge(status: Status, vitals: &Vitals, way: ProbeWay, finding: Finding, n
     }
 }
 
+/// What follows where nothing was heard from a runtime that Warren can call, once it was asked (F16).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterAsking {
+    /// It reported meanwhile, or somebody put it away.
+    Outdated,
+    /// An answer is a sign of life like a report that mentions nothing.
+    Alive,
+    /// As good as silent. It is asked again then; absent: Warren cannot call it after all.
+    Silent { ask_again_at: Option<Timestamp> },
+}
+
+/// One that was found silent is asked again after so long: it need not report to come back.
+const SILENT_AGAIN_MS: i64 = 60_000;
+
+/// `found` is absent where the runtime is not one that is called.
+pub fn after_asking(
+    status: Status,
+    vitals: &Vitals,
+    asked_at: Timestamp,
+    found: Option<Finding>,
+    now: Timestamp,
+) -> AfterAsking {
+    let has_reported = vitals.last_heartbeat_at.is_some_and(|at| at > asked_at);
+    match status {
+        Status::Online | Status::Degraded | Status::Offline if !has_reported => {}
+        _ => return AfterAsking::Outdated,
+    }
+    match found {
+        Some(Finding::Answers) => AfterAsking::Alive,
+        Some(Finding::Silent | Finding::Unknown) => {
+            AfterAsking::Silent { ask_again_at: Some(now.plus_ms(SILENT_AGAIN_MS)) }
+        }
+        None => AfterAsking::Silent { ask_again_at: None },
+    }
+}
+
 const fn sentence(way: ProbeWay, finding: Finding) -> &'static str {
     match (finding, way) {
         (Finding::Answers, ProbeWay::Card) => {
@@ -98,6 +134,27 @@ const fn sentence(way: ProbeWay, finding: Finding) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    // F16
+    #[test]
+    fn a_runtime_that_answers_is_alive_and_one_that_does_not_is_asked_again() {
+        let later = Timestamp::from_micros(1_000_000_000);
+        let asked_at = later.plus_ms(-10);
+        let known = Vitals { last_heartbeat_at: Some(asked_at.plus_ms(-90_000)), ..Vitals::default() };
+        let after = |status, found| after_asking(status, &known, asked_at, found, later);
+        for status in [Status::Online, Status::Degraded, Status::Offline] {
+            assert_eq!(after(status, Some(Finding::Answers)), AfterAsking::Alive);
+            let again = AfterAsking::Silent { ask_again_at: Some(later.plus_ms(60_000)) };
+            assert_eq!(after(status, Some(Finding::Silent)), again);
+            assert_eq!(after(status, None), AfterAsking::Silent { ask_again_at: None });
+        }
+        for status in [Status::Paused, Status::Hibernated, Status::Removed, Status::Failed] {
+            assert_eq!(after(status, Some(Finding::Answers)), AfterAsking::Outdated, "{status}");
+        }
+        let reported = Vitals { last_heartbeat_at: Some(later), ..known };
+        let silent = after_asking(Status::Online, &reported, asked_at, Some(Finding::Silent), later);
+        assert_eq!(silent, AfterAsking::Outdated, "it reported meanwhile");
+    }
+
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);

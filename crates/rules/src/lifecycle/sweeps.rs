@@ -235,6 +235,24 @@ pub fn deed(sweep: Sweep, row: &Workspace, vitals: &Vitals, now: Timestamp) -> O
     Some(Deed { row, vitals: (vitals != known).then_some(vitals), act, then })
 }
 
+/// A runtime that Warren can call is asked before it counts as silent, and one that is offline is asked from time to time:
+/// it need not report to be alive (F16). Returns its record with the time to ask again should the one who asks die; absent:
+/// nothing is due.
+pub fn ask_first(row: &Workspace, vitals: &Vitals, now: Timestamp) -> Option<Vitals> {
+    match row.status {
+        _ if !is_past(vitals.liveness_deadline, now) => None,
+        Status::Online | Status::Degraded | Status::Offline => {
+            Some(Vitals { liveness_deadline: Some(now.plus_ms(CARRIER_MS)), ..vitals.clone() })
+        }
+        Status::Provisioning
+        | Status::AwaitingAgent
+        | Status::Failed
+        | Status::Paused
+        | Status::Hibernated
+        | Status::Removed => None,
+    }
+}
+
 /// Takes away the deadline that a sweep found to mean nothing any more, wherever it stands.
 fn clear_deadline(sweep: Sweep, row: &mut Workspace, mut vitals: Vitals) -> Vitals {
     match sweep {

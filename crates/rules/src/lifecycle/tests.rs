@@ -25,11 +25,12 @@ prop_compose! {
         is_stalled: bool,
         active_tasks in 0..3_u32,
         has_paused_ancestor: bool,
+        has_lost_place: bool,
         is_forced: bool,
     ) -> Facts {
         Facts {
             runtime, error_rate, runtime_state, manages_own_status, is_stalled, active_tasks,
-            has_paused_ancestor, is_forced,
+            has_paused_ancestor, has_lost_place, is_forced,
         }
     }
 }
@@ -78,6 +79,16 @@ proptest! {
         }
     }
 
+    // F6
+    #[test]
+    fn a_heartbeat_does_not_hide_a_lost_place(status in statuses(), mut facts in facts()) {
+        facts.has_lost_place = true;
+        let next = after(status, Signal::Heartbeat, &facts);
+        if matches!(status, Status::Failed | Status::Offline | Status::Degraded) {
+            prop_assert_eq!(next, Status::Degraded);
+        }
+    }
+
     // F12
     #[test]
     fn a_wedge_degrades_before_any_inference(
@@ -96,6 +107,7 @@ proptest! {
         facts.manages_own_status = true;
         facts.is_stalled = false;
         facts.runtime_state = RuntimeState::Well;
+        facts.has_lost_place = false;
         prop_assert_eq!(after(Status::Online, Signal::Heartbeat, &facts), Status::Online);
         prop_assert_eq!(after(Status::Degraded, Signal::Heartbeat, &facts), Status::Online);
     }

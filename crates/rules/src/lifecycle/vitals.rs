@@ -15,17 +15,6 @@ pub fn mask_report(report: &mut RuntimeReport, known: &Redactor) {
     report.words().for_each(|text| known.mask_text(text));
 }
 
-/// Why a report is refused as a whole; nothing of it was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidReport {
-    #[error("error_rate: expected a number from 0 to 1")]
-    ErrorRate,
-    #[error("active_tasks: expected at most {MAX_ACTIVE_TASKS}")]
-    ActiveTasks,
-    #[error("runtime_metadata.idle_timeout_seconds: expected at most {MAX_IDLE_TIMEOUT_SECONDS}")]
-    IdleTimeout,
-}
-
 pub const MAX_ACTIVE_TASKS: u32 = 100_000;
 pub const MAX_IDLE_TIMEOUT_SECONDS: u32 = 30 * 24 * 3_600;
 /// Clocks that differ by less than this are not worth a word.
@@ -59,10 +48,12 @@ pub fn after_report(
     spec: &WorkspaceSpec,
     expectations: &Expectations,
     now: Timestamp,
-) -> Result<(Vitals, Option<ReportDoubt>), InvalidReport> {
-    check(report)?;
+) -> (Vitals, Vec<ReportDoubt>) {
+    let (report, mut doubts) = without_nonsense(report);
+    let report = &report;
     let active_tasks = report.active_tasks.unwrap_or(known.active_tasks);
     let (last_progress_at, doubt) = progress(known, report, active_tasks, now);
+    doubts.extend(doubt);
     let had_work = active_tasks > 0 || known.active_tasks > 0;
     let mut vitals = Vitals {
         error_rate: report.error_rate.unwrap_or(known.error_rate),
@@ -90,7 +81,7 @@ pub fn after_report(
     vitals.idle_deadline = idle_deadline(&vitals, spec);
     // Whoever finds the stall first, sweep or report, has it looked into; what moves again need not be asked.
     vitals.probe_at = is_stalled(&vitals, now).then(|| known.probe_at.unwrap_or(now));
-    Ok((vitals, doubt))
+    (vitals, doubts)
 }
 
 /// What the sessions of a hosted workspace show of its agent, which reports nothing itself: as many work now, the first of
@@ -115,6 +106,28 @@ pub fn after_sessions(
     vitals
 }
 
+/// Why a runtime that says that it is wedged is degraded, with the error that it named (F12). Absent: it does not say so.
+pub fn wedge_reason(vitals: &Vitals) -> Option<String> {
+    if vitals.runtime_state != RuntimeState::Wedged {
+        return None;
+    }
+    Some(match &vitals.sample_error {
+        Some(error) => format!("The runtime reports that it is wedged: {error}"),
+        None => crate::lifecycle::WEDGED.to_owned(),
+    })
+}
+
+/// A runtime that begins anew knows nothing of the one before it: that it is well is not taken at its word where that one was
+/// wedged, until it has done some work. What stopped the other, such as a key that has expired, stops it too.
+pub fn without_fresh_start(known: &Vitals, report: RuntimeReport) -> RuntimeReport {
+    let says_well = report.runtime_state == Some(RuntimeState::Well);
+    if known.runtime_state == RuntimeState::Wedged && says_well {
+        RuntimeReport { runtime_state: None, sample_error: None, ..report }
+    } else {
+        report
+    }
+}
+
 /// Whether another sign of life is worth writing down (F16): not so soon after the last one that nothing would follow.
 pub fn is_news(status: Status, known: &Vitals, expectations: &Expectations, now: Timestamp) -> bool {
     match status {
@@ -131,16 +144,18 @@ pub fn is_stalled(vitals: &Vitals, now: Timestamp) -> bool {
     vitals.stall_deadline.is_some_and(|deadline| deadline <= now)
 }
 
-/// The record of a runtime that is known to be gone: it has no work, and nothing is due any more.
+/// The record of a runtime that is known to be gone: it has no work, and nothing is due any more. That it was wedged is
+/// kept, with the error: the next one begins with the same key and the same quota (F12).
 #[must_use]
 pub fn at_rest(known: &Vitals) -> Vitals {
+    let is_wedged = known.runtime_state == RuntimeState::Wedged;
     Vitals {
         active_tasks: 0,
         current_task: None,
         uptime_s: None,
-        runtime_state: RuntimeState::Well,
+        runtime_state: if is_wedged { RuntimeState::Wedged } else { RuntimeState::Well },
         error_rate: 0.0,
-        sample_error: None,
+        sample_error: known.sample_error.clone().filter(|_| is_wedged),
         outcomes: Outcomes::default(),
         liveness_deadline: None,
         stall_deadline: None,
@@ -172,18 +187,21 @@ pub fn after_change(runtime: Runtime, status: Status, known: &Vitals) -> Option<
     }
 }
 
-fn check(report: &RuntimeReport) -> Result<(), InvalidReport> {
+/// Takes out of a report what cannot be, and says so: a runtime that is newer, or sloppy, is alive all the same (X10).
+fn without_nonsense(report: &RuntimeReport) -> (RuntimeReport, Vec<ReportDoubt>) {
+    let (mut report, mut doubts) = (report.clone(), Vec::new());
+    let mut doubt = |field, expected| doubts.push(ReportDoubt::OutOfRange { field, expected });
     // `contains` is false for what is not a number.
-    if report.error_rate.is_some_and(|rate| !(0.0..=1.0).contains(&rate)) {
-        return Err(InvalidReport::ErrorRate);
+    if report.error_rate.take_if(|rate| !(0.0..=1.0).contains(rate)).is_some() {
+        doubt("error_rate", "a number from 0 to 1");
     }
-    if report.active_tasks.is_some_and(|count| count > MAX_ACTIVE_TASKS) {
-        return Err(InvalidReport::ActiveTasks);
+    if report.active_tasks.take_if(|count| *count > MAX_ACTIVE_TASKS).is_some() {
+        doubt("active_tasks", "at most 100000");
     }
-    if report.idle_timeout_seconds.is_some_and(|seconds| seconds > MAX_IDLE_TIMEOUT_SECONDS) {
-        return Err(InvalidReport::IdleTimeout);
+    if report.idle_timeout_seconds.take_if(|seconds| *seconds > MAX_IDLE_TIMEOUT_SECONDS).is_some() {
+        doubt("runtime_metadata.idle_timeout_seconds", "at most 2592000");
     }
-    Ok(())
+    (report, doubts)
 }
 
 /// When work last moved: as reported, but never later than now nor earlier than known; the start of work counts.
@@ -243,7 +261,7 @@ mod tests {
     }
 
     fn after(known: &Vitals, report: &RuntimeReport, now: Timestamp) -> Vitals {
-        after_report(known, report, &spec(), &Expectations::default(), now).unwrap().0
+        after_report(known, report, &spec(), &Expectations::default(), now).0
     }
 
     fn busy() -> Vitals {
@@ -309,6 +327,31 @@ mod tests {
         assert_eq!(next, expected);
     }
 
+    // F12
+    #[test]
+    fn a_wedge_is_told_with_its_error_and_outlives_a_restart() {
+        let wedged = busy();
+        let reason = wedge_reason(&wedged).unwrap();
+        assert_eq!(reason, "The runtime reports that it is wedged: quota");
+        assert_eq!(wedge_reason(&Vitals::default()), None);
+        let resting = at_rest(&wedged);
+        assert_eq!(wedge_reason(&resting), Some(reason));
+        assert_eq!((resting.active_tasks, resting.error_rate), (0, 0.0));
+        let fresh = RuntimeReport {
+            runtime_state: Some(RuntimeState::Well),
+            sample_error: Some(String::new()),
+            uptime_s: Some(0),
+            ..RuntimeReport::default()
+        };
+        let taken = without_fresh_start(&resting, fresh.clone());
+        assert_eq!(taken, RuntimeReport { uptime_s: Some(0), ..RuntimeReport::default() });
+        assert_eq!(without_fresh_start(&Vitals::default(), fresh.clone()), fresh);
+        let later = after(&resting, &fresh, NOW);
+        assert_eq!(later.runtime_state, RuntimeState::Well, "its own word after that takes it back");
+        let failing = Vitals { runtime_state: RuntimeState::Well, ..wedged };
+        assert_eq!(at_rest(&failing).sample_error, None, "only a wedge is kept");
+    }
+
     // F11
     #[test]
     fn what_is_said_to_be_empty_or_zero_is_cleared() {
@@ -326,17 +369,29 @@ mod tests {
         assert_eq!(next.displaced, Displaced { status_mgmt: true, ..Displaced::default() });
     }
 
-    // F11
+    // F11, X10
     #[test]
-    fn numbers_that_make_no_sense_are_refused_with_their_field() {
+    fn numbers_that_make_no_sense_are_left_out_and_the_rest_is_taken() {
+        let take = |report: RuntimeReport| {
+            let report = RuntimeReport { uptime_s: Some(9), ..report };
+            let (vitals, doubts) = after_report(&busy(), &report, &spec(), &Expectations::default(), NOW);
+            assert_eq!((vitals.uptime_s, vitals.last_heartbeat_at), (Some(9), Some(NOW)));
+            let known = busy();
+            assert_eq!(
+                (vitals.error_rate, vitals.active_tasks, vitals.idle_timeout_seconds),
+                (known.error_rate, known.active_tasks, known.idle_timeout_seconds)
+            );
+            doubts.into_iter().map(ReportDoubt::sentence).collect::<Vec<_>>().join("; ")
+        };
         for rate in [-0.1, 1.01, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            let report = RuntimeReport { error_rate: Some(rate), ..RuntimeReport::default() };
-            let refused = after_report(&Vitals::default(), &report, &spec(), &Expectations::default(), NOW);
-            assert_eq!(refused, Err(InvalidReport::ErrorRate), "{rate}");
+            let told = take(RuntimeReport { error_rate: Some(rate), ..RuntimeReport::default() });
+            assert_eq!(told, "error_rate: expected a number from 0 to 1; it was left out", "{rate}");
         }
-        let report = RuntimeReport { active_tasks: Some(MAX_ACTIVE_TASKS + 1), ..RuntimeReport::default() };
-        let refused = after_report(&Vitals::default(), &report, &spec(), &Expectations::default(), NOW);
-        assert_eq!(refused, Err(InvalidReport::ActiveTasks));
+        let too_many = RuntimeReport { active_tasks: Some(MAX_ACTIVE_TASKS + 1), ..RuntimeReport::default() };
+        assert!(take(too_many).starts_with("active_tasks: expected at most 100000"));
+        let seconds = Some(MAX_IDLE_TIMEOUT_SECONDS + 1);
+        let too_long = RuntimeReport { idle_timeout_seconds: seconds, ..RuntimeReport::default() };
+        assert!(take(too_long).contains("idle_timeout_seconds: expected at most 2592000"));
     }
 
     // F14
@@ -347,11 +402,11 @@ mod tests {
             last_progress_at: Some(NOW.plus_ms(3_600_000)),
             ..RuntimeReport::default()
         };
-        let (vitals, doubt) =
-            after_report(&Vitals::default(), &report, &spec(), &Expectations::default(), NOW).unwrap();
+        let (vitals, doubts) =
+            after_report(&Vitals::default(), &report, &spec(), &Expectations::default(), NOW);
         assert_eq!(vitals.last_progress_at, Some(NOW));
         assert_eq!(vitals.stall_deadline, Some(NOW.plus_ms(300_000)));
-        assert_eq!(doubt, Some(ReportDoubt::ClockAhead { seconds: 3_600 }));
+        assert_eq!(doubts, [ReportDoubt::ClockAhead { seconds: 3_600 }]);
     }
 
     // F14

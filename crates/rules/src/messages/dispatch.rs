@@ -10,6 +10,9 @@
 //!               ended                ended
 //! ```
 //!
+//! A runtime that declared `session` and says "busy" while the sender still waits to hear ends the delivery: the sender is
+//! told, and nothing is queued. Whoever was told that the message waits is not told otherwise.
+//!
 //! A delivery ends once. Whoever says what became of a claim names the attempt it was; the store refuses an old one.
 
 use warren_model::{
@@ -49,6 +52,8 @@ pub enum DeliveryEvent {
     Expired,
     /// Somebody does not want it any more.
     Cancelled,
+    /// Nobody is left who could do it.
+    WorkspaceRemoved,
 }
 
 /// What is done about it.
@@ -69,6 +74,8 @@ pub struct RuntimeFacts {
     pub deduplicates: bool,
     /// The runtime keeps the task under a name of its own, and can be asked about it.
     pub can_resume: bool,
+    /// The runtime declared `session`, and the sender has not been answered yet: it can be told that it is busy.
+    pub answers_busy: bool,
     pub now: Timestamp,
     /// A random number in `0.0..1.0`.
     pub fraction: f64,
@@ -83,6 +90,7 @@ pub fn after(delivery: &Delivery, event: &DeliveryEvent, facts: RuntimeFacts) ->
     };
     match event {
         DeliveryEvent::Spoken(Outcome::Answered) => Next::End { how: DeliveryEnd::Answered, reason: None },
+        DeliveryEvent::Spoken(Outcome::Busy { .. }) if facts.answers_busy => failed(DeliveryReason::Busy),
         DeliveryEvent::Spoken(Outcome::Busy { retry_after_ms }) => {
             again(DeliveryReason::Busy, retry_after_ms.unwrap_or(0))
         }
@@ -102,6 +110,7 @@ pub fn after(delivery: &Delivery, event: &DeliveryEvent, facts: RuntimeFacts) ->
         DeliveryEvent::Expired => {
             Next::End { how: DeliveryEnd::Expired, reason: Some(DeliveryReason::Expired) }
         }
+        DeliveryEvent::WorkspaceRemoved => failed(DeliveryReason::WorkspaceRemoved),
         DeliveryEvent::Cancelled => {
             Next::End { how: DeliveryEnd::Cancelled, reason: Some(DeliveryReason::Cancelled) }
         }
@@ -120,6 +129,11 @@ fn again(delivery: &Delivery, reason: DeliveryReason, at_least_ms: u64, facts: R
     let wait = BETWEEN_TRIES.delay_ms(delivery.attempts.saturating_sub(1), facts.fraction).max(at_least_ms);
     let wait = i64::try_from(wait).unwrap_or(i64::MAX);
     Next::Again { not_before: facts.now.plus_ms(wait).min(delivery.expires_at), reason }
+}
+
+/// Whether a message was turned away: its sender was told that the agent is busy, and may send the same again.
+pub fn was_turned_away(delivery: &Delivery) -> bool {
+    delivery.end == Some(DeliveryEnd::Failed) && delivery.reason == Some(DeliveryReason::Busy)
 }
 
 /// An answer that a task cannot hold is none, whatever was said with it.
@@ -147,10 +161,11 @@ fn words_for_failure(reason: DeliveryReason, has_spoken: bool) -> Option<&'stati
         Reason::LeaseLost | Reason::NoAnswer => {
             "The message was sent, and no answer came; whether the work was done is not known."
         }
+        Reason::WorkspaceRemoved => "The workspace was removed before the work was done.",
         Reason::AnswerTooLarge => "The agent answered more than a task can hold.",
+        Reason::Busy => "The agent is busy and keeps no queue; nothing was queued for it.",
         Reason::Unauthorized => "The agent did not accept Warren's credential.",
         Reason::Failed
-        | Reason::Busy
         | Reason::Gone
         | Reason::Resumed
         | Reason::GivenBack

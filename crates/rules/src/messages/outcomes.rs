@@ -36,9 +36,10 @@ const fn is_the_runtimes(reason: DeliveryReason) -> bool {
     use DeliveryReason as Reason;
     match reason {
         // Warren itself may have been the one that died, or has no way to call it, or does not know what it was.
-        Reason::LeaseLost | Reason::CannotBeCalled | Reason::Unrecognized => false,
-        Reason::Busy
-        | Reason::Gone
+        Reason::LeaseLost | Reason::CannotBeCalled | Reason::WorkspaceRemoved | Reason::Unrecognized => false,
+        // It has enough to do, and says so.
+        Reason::Busy => false,
+        Reason::Gone
         | Reason::Resumed
         | Reason::NoAnswer
         | Reason::GivenBack

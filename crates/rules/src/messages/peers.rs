@@ -1,5 +1,5 @@
-//! Who may talk to whom (X3): oneself, siblings, ancestors and descendants of the same org; a policy widens or narrows
-//! that. Both sides must agree: what one side's policy closes, the other's does not open.
+//! Who may talk to whom (X3): oneself, siblings, ancestors and descendants of the same org; those that nobody is above are
+//! siblings too. A policy widens or narrows that. Both sides must agree: what one side's policy closes, the other's does not open.
 
 use warren_model::{PeerCircle, PeerPolicy, WorkspaceId};
 
@@ -31,8 +31,8 @@ pub fn kinship(
         return Kinship::Oneself;
     }
     let is_above = above_one.contains(&other) || above_other.contains(&one);
-    // Roots have no parent in common: one root is not the other's sibling.
-    let are_siblings = above_one.first().is_some_and(|parent| above_other.first() == Some(parent));
+    // Two that stand side by side in an org, with nobody above them, are siblings as well.
+    let are_siblings = above_one.first() == above_other.first();
     if is_above || are_siblings { Kinship::Family } else { Kinship::Stranger }
 }
 
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(kinship(one, &[team, root], root, &[]), Kinship::Family);
         assert_eq!(kinship(root, &[], one, &[team, root]), Kinship::Family);
         assert_eq!(kinship(one, &[team, root], alone, &[]), Kinship::Stranger);
-        assert_eq!(kinship(root, &[], alone, &[]), Kinship::Stranger, "two roots have no parent in common");
+        assert_eq!(kinship(root, &[], alone, &[]), Kinship::Family, "side by side, with nobody above them");
         assert_eq!(kinship(one, &[team, root], alone, &[root]), Kinship::Stranger, "an uncle is none");
     }
 

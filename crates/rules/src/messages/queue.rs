@@ -91,7 +91,8 @@ pub fn rest_after(event: &DeliveryEvent, not_before: Timestamp, known: Timestamp
         | DeliveryEvent::Silent
         | DeliveryEvent::PastDeadline
         | DeliveryEvent::Expired
-        | DeliveryEvent::Cancelled => known,
+        | DeliveryEvent::Cancelled
+        | DeliveryEvent::WorkspaceRemoved => known,
     }
 }
 

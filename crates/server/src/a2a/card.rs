@@ -34,7 +34,9 @@ pub(super) async fn show(
         Some(agent) => told_of(agent, &a2a.workspace),
         None => registration.as_ref().and_then(|known| known.agent_card.clone()).unwrap_or_default(),
     };
-    let card = card_of(&a2a.workspace, registration.as_ref(), &told, &a2a.base_url).to_string();
+    let has_more =
+        hosted.is_none() && app.exchange.registrations.has_extended_card(&a2a.workspace, Some(&told));
+    let card = card_of(&a2a.workspace, registration.as_ref(), &told, &a2a.base_url, has_more).to_string();
     let tag = format!("\"{}\"", digest(&card));
     let is_known = headers.get_all(header::IF_NONE_MATCH).iter().any(|known| is_named(known, &tag));
     let (status, body) =
@@ -46,6 +48,12 @@ pub(super) async fn show(
         response.headers_mut().insert(header::ETAG, tag);
     }
     Ok(response)
+}
+
+/// The card with what the agent shows to those it knows: repeated as the other is, and no further.
+pub(super) async fn extended(a2a: &A2aRequest, told: &Value) -> Result<Value, A2aError> {
+    let registration = a2a.app.fleet.runtimes.registration(a2a.workspace.id).await?;
+    Ok(card_of(&a2a.workspace, registration.as_ref(), told, &a2a.base_url, true))
 }
 
 fn is_named(header: &HeaderValue, tag: &str) -> bool {
@@ -85,6 +93,7 @@ fn card_of(
     registration: Option<&Registration>,
     told: &Value,
     base_url: &str,
+    has_extended_card: bool,
 ) -> Value {
     let name = workspace.name.to_string();
     let url = format!("{base_url}/a2a/{}", workspace.id);
@@ -96,7 +105,7 @@ fn card_of(
         "description": text(&told["description"]).unwrap_or_else(|| format!("The workspace {name}")),
         "version": text(&told["version"]).or(version).unwrap_or_else(|| "0".to_owned()),
         "supportedInterfaces": [interface(JSON_RPC), interface(HTTP_JSON)],
-        "capabilities": { "streaming": true, "pushNotifications": true, "extendedAgentCard": false },
+        "capabilities": { "streaming": true, "pushNotifications": true, "extendedAgentCard": has_extended_card },
         "securitySchemes": { "bearer": { "httpAuthSecurityScheme": {
             "scheme": "Bearer", "description": "A token of this Warren that may use the workspace",
         } } },

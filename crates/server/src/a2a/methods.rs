@@ -142,9 +142,13 @@ impl A2aRequest {
         TaskEvents::of_task(self, id).await
     }
 
-    /// The card is only for those who may speak with the workspace; there is no second one with more in it.
-    pub(super) fn extended_card(self) -> A2aError {
-        unsupported("the agent card is complete; there is no extended one")
+    /// The card is only for those who may speak with the workspace, and Warren has no second one with more in it. What an
+    /// agent elsewhere has in its own is passed on.
+    pub(super) async fn extended_card(self) -> Result<serde_json::Value, A2aError> {
+        match self.app.exchange.registrations.extended_card(&self.workspace).await? {
+            Some(told) => super::card::extended(&self, &told).await,
+            None => Err(unsupported("the agent card is complete; there is no extended one")),
+        }
     }
 }
 

@@ -126,7 +126,7 @@ async fn named_config(request: Request) -> Result<PushConfigRequest, A2aError> {
 }
 
 pub(super) async fn extended_card(RestRequest(a2a): RestRequest) -> Answered {
-    Err(a2a.extended_card())
+    answered(a2a.extended_card().await?)
 }
 
 fn answered(answer: impl Serialize) -> Answered {

@@ -112,7 +112,7 @@ async fn run(
             a2a.delete_push_config(read(params)?).await?;
             Ok(Answer::Result(Value::Null))
         }
-        Method::GetExtendedAgentCard => Err(a2a.extended_card()),
+        Method::GetExtendedAgentCard => result(a2a.extended_card().await?),
     }
 }
 

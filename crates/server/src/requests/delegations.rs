@@ -4,7 +4,7 @@ use warren_api as api;
 use warren_exchange as exchange;
 use warren_exchange::{FileView, NewMessage};
 use warren_model as model;
-use warren_model::{DelegationId, ErrorCode, TaskId, WorkspaceId};
+use warren_model::{DelegationId, TaskId, WorkspaceId};
 use warren_service::Identity;
 
 use crate::App;
@@ -27,7 +27,7 @@ pub(crate) async fn create(
     body: api::Delegate,
     idempotency_key: Option<String>,
 ) -> Result<Delegated, Failure> {
-    let to = body.to.parse().map_err(|_| Failure::from(ErrorCode::WorkspaceNotFound))?;
+    let to = app.exchange.peers.find(who, id, &body.to).await?;
     let new_id = app.entropy.id::<model::DeliveryKind>(app.clock.now()).to_string();
     let message = NewMessage {
         priority: body.priority,

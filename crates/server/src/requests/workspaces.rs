@@ -52,6 +52,7 @@ pub(crate) async fn list(
     let status = params.status.map(convert::status_from);
     let query = WorkspaceQuery {
         org_id: None,
+        is_root: false,
         parent_id: params.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?,
         includes_removed: params.include_removed || status == Some(model::Status::Removed),
         statuses: status.into_iter().collect(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use serde::Deserialize;
 use warren_api::{Heartbeat, HeartbeatAnswer, Problem, RegisterRuntime, RegisteredRuntime};
 use warren_fleet::Register;
 use warren_model::ReportDoubt as Doubt;
@@ -12,6 +13,18 @@ use crate::auth::Caller;
 use crate::convert;
 use crate::extract::Json;
 use crate::problem::Failure;
+
+/// As [`RegisterRuntime`], with a first report that is read field by field.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RegisterBody {
+    #[serde(default)]
+    version: Option<String>,
+    #[serde(default)]
+    agent_card: Option<serde_json::Value>,
+    #[serde(default)]
+    heartbeat: Option<serde_json::Value>,
+}
 
 /// Make a runtime known, with a join token.
 ///
@@ -24,13 +37,11 @@ use crate::problem::Failure;
 pub(super) async fn register(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
-    Json(body): Json<RegisterRuntime>,
+    Json(body): Json<RegisterBody>,
 ) -> Result<axum::Json<RegisteredRuntime>, Failure> {
-    let register = Register {
-        version: body.version,
-        agent_card: body.agent_card,
-        report: convert::report_from(body.heartbeat.unwrap_or_default())?,
-    };
+    let heartbeat = body.heartbeat.unwrap_or_else(|| serde_json::json!({}));
+    let (report, warnings) = convert::report_from(heartbeat)?;
+    let register = Register { version: body.version, agent_card: body.agent_card, report };
     let registered = app.exchange.registrations.register(&who, register).await?;
     Ok(axum::Json(RegisteredRuntime {
         workspace_id: registered.workspace.id.to_string(),
@@ -40,7 +51,8 @@ pub(super) async fn register(
         liveness_timeout_ms: registered.liveness_ms.unsigned_abs(),
         max_concurrent_tasks: registered.workspace.spec.concurrency(),
         generation: registered.workspace.generation,
-        warnings: registered.doubt.map(Doubt::sentence).into_iter().collect(),
+        warnings: warnings.into_iter().chain(registered.doubts.into_iter().map(Doubt::sentence)).collect(),
+        wedge: registered.wedge,
     }))
 }
 
@@ -55,9 +67,10 @@ pub(super) async fn register(
 pub(super) async fn heartbeat(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
-    Json(body): Json<Heartbeat>,
+    Json(body): Json<serde_json::Value>,
 ) -> Result<axum::Json<HeartbeatAnswer>, Failure> {
-    let heard = app.fleet.runtimes.heartbeat(&who, convert::report_from(body)?).await;
+    let (report, warnings) = convert::report_from(body)?;
+    let heard = app.fleet.runtimes.heartbeat(&who, report).await;
     let outcome = if heard.is_ok() { "taken" } else { "refused" };
     app.telemetry.counter("warren_heartbeats_total", &[("outcome", outcome)]).increment(1);
     let heard = heard?;
@@ -70,6 +83,6 @@ pub(super) async fn heartbeat(
         generation: workspace.generation,
         liveness_timeout_ms: heard.liveness_ms.unsigned_abs(),
         max_concurrent_tasks: workspace.spec.concurrency(),
-        warnings: heard.doubt.map(Doubt::sentence).into_iter().collect(),
+        warnings: warnings.into_iter().chain(heard.doubts.into_iter().map(Doubt::sentence)).collect(),
     }))
 }

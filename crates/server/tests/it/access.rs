@@ -90,6 +90,10 @@ async fn a_workspaces_token_finds_no_other_workspace_on_any_route() {
     let warren = Warren::start().await;
     let own = warren.workspace(memory()).await.to_string();
     let other = warren.workspace(memory()).await.to_string();
+    // Side by side they would be peers, who may send each other messages.
+    let policy = format!("/api/v1/workspaces/{other}/peer-policy");
+    let alone = json!({ "circle": "nobody" });
+    assert_eq!(warren.call("PUT", &policy).token(&warren.token).json(&alone).send().await.status, 200);
     let body = json!({ "kind": "workspace", "name": "agent", "workspace_id": own });
     let secret = warren.post("/api/v1/tokens", &body).await.json()["secret"].as_str().unwrap().to_owned();
     let mut checked = 0;

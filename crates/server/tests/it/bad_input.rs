@@ -268,7 +268,7 @@ async fn a_filter_by_an_unknown_status_is_refused_and_names_the_field() {
 
 // F11, F13: numbers that are none
 #[tokio::test]
-async fn a_report_with_numbers_that_cannot_be_is_refused_as_a_whole() {
+async fn what_a_report_says_wrong_is_left_out_and_told_and_the_rest_counts() {
     let warren = Warren::start().await;
     let (id, runtime) = crate::fleet::reporting(&warren).await;
     let vitals = async || {
@@ -277,24 +277,11 @@ async fn a_report_with_numbers_that_cannot_be_is_refused_as_a_whole() {
         vitals
     };
     let before = vitals().await;
+    // What is no report at all says nothing.
     for text in [
-        r#"{"uptime_s": 5, "error_rate": -0.1}"#,
-        r#"{"uptime_s": 5, "error_rate": 1.1}"#,
         r#"{"uptime_s": 5, "error_rate": 1e999}"#,
         r#"{"uptime_s": 5, "error_rate": NaN}"#,
         r#"{"uptime_s": 5, "error_rate": Infinity}"#,
-        r#"{"uptime_s": 5, "error_rate": "NaN"}"#,
-        r#"{"uptime_s": 5, "error_rate": "0.5"}"#,
-        r#"{"uptime_s": 5, "active_tasks": -1}"#,
-        r#"{"uptime_s": 5, "active_tasks": 100001}"#,
-        r#"{"uptime_s": 5, "active_tasks": 1.5}"#,
-        r#"{"uptime_s": -1}"#,
-        r#"{"uptime_s": 5, "last_progress_at": "yesterday"}"#,
-        r#"{"uptime_s": 5, "last_progress_at": 17}"#,
-        r#"{"uptime_s": 5, "runtime_metadata": {"idle_timeout_seconds": -1}}"#,
-        r#"{"uptime_s": 5, "runtime_metadata": {"idle_timeout_seconds": 99999999}}"#,
-        r#"{"uptime_s": 5, "runtime_metadata": {"capabilities": {"everything": true}}}"#,
-        r#"{"uptime_s": 5, "no_such_field": 1}"#,
         r#"{"uptime_s": 5"#,
         "[]",
         "[0.5]",
@@ -305,6 +292,29 @@ async fn a_report_with_numbers_that_cannot_be_is_refused_as_a_whole() {
         let refused = call.header("content-type", "application/json").body(text).send().await;
         assert_eq!(refused.status, 400, "{text}: {}", refused.text());
         assert_eq!(vitals().await, before, "nothing of it was taken: {text}");
+    }
+    // A newer or sloppy runtime is alive: what it says wrong is left out, and told.
+    for text in [
+        r#"{"uptime_s": 5, "error_rate": -0.1}"#,
+        r#"{"uptime_s": 5, "error_rate": 1.1}"#,
+        r#"{"uptime_s": 5, "error_rate": "NaN"}"#,
+        r#"{"uptime_s": 5, "active_tasks": 100001}"#,
+        r#"{"uptime_s": 5, "active_tasks": 1.5}"#,
+        r#"{"uptime_s": 5, "last_progress_at": "yesterday"}"#,
+        r#"{"uptime_s": 5, "runtime_metadata": {"idle_timeout_seconds": -1}}"#,
+        r#"{"uptime_s": 5, "runtime_metadata": {"idle_timeout_seconds": 99999999}}"#,
+        r#"{"uptime_s": 5, "runtime_metadata": {"capabilities": {"everything": true}}}"#,
+        r#"{"uptime_s": 5, "no_such_field": 1}"#,
+    ] {
+        let call = warren.call("POST", "/api/v1/registry/heartbeat").token(&runtime);
+        let taken = call.header("content-type", "application/json").body(text).send().await;
+        assert_eq!(taken.status, 200, "{text}: {}", taken.text());
+        assert_eq!(taken.json()["warnings"].as_array().unwrap().len(), 1, "{text}: {}", taken.text());
+        let now = vitals().await;
+        assert_eq!(now["uptime_s"], 5, "the rest counts: {text}");
+        for field in ["error_rate", "active_tasks", "idle_timeout_seconds"] {
+            assert_eq!(now[field], before[field], "{text}");
+        }
     }
     let longest = json!({ "sample_error": "é".repeat(100_000), "current_task": "x\u{0}y", "runtime_state": "z".repeat(10_000) });
     let taken = crate::fleet::try_beat(&warren, &runtime, &longest).await;

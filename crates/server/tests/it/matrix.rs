@@ -251,6 +251,11 @@ impl Stage {
         };
         let warren = Warren::builder().clock(Arc::clone(&clock)).limits(limits).start().await;
         let (target, other) = (warren.workspace(local()).await, warren.workspace(local()).await);
+        // Side by side they would be peers, who may send each other messages.
+        let path = format!("/api/v1/workspaces/{target}/peer-policy");
+        let alone = json!({ "circle": "nobody" });
+        let set = warren.call("PUT", &path).token(&warren.token).json(&alone).send().await;
+        assert_eq!(set.status, 200, "{}", set.text());
         let session = session_in(&warren, target).await;
         let mut stage = Self { warren, clock, target, other, session, secrets: Vec::new() };
         stage.let_everybody_in().await;
@@ -518,7 +523,7 @@ impl Stage {
             "report_progress" => json!({ "attempt": 1 }),
             "answer_message" => json!({ "attempt": 1, "outcome": "answered" }),
             "delegate" => json!({ "to": self.target, "message": { "parts": [{ "text": "hello" }] } }),
-            "set_peer_policy" => json!({ "circle": "family" }),
+            "set_peer_policy" => json!({ "circle": "nobody" }),
             "create_schedule" => {
                 json!({ "name": format!("n{}", unique()), "every_seconds": 86_400, "prompt": "p" })
             }

@@ -195,6 +195,7 @@ pub async fn filters_narrow_and_removed_rows_are_hidden(store: Arc<dyn Store>) {
             WorkspaceQuery { includes_removed: true, ..ours.clone() },
             vec![root.id, child.id, removed.id],
         ),
+        ("roots", WorkspaceQuery { is_root: true, ..ours.clone() }, vec![root.id]),
         ("by parent", WorkspaceQuery { parent_id: Some(root.id), ..all() }, vec![child.id]),
         ("by name", WorkspaceQuery { name: Some("child".into()), ..ours.clone() }, vec![child.id]),
         (
@@ -216,6 +217,7 @@ pub async fn filters_narrow_and_removed_rows_are_hidden(store: Arc<dyn Store>) {
             "everything at once",
             WorkspaceQuery {
                 org_id: Some(OrgId::DEFAULT),
+                is_root: false,
                 parent_id: Some(root.id),
                 statuses: vec![Status::Online],
                 name: Some("child".into()),

@@ -1,6 +1,7 @@
 //! What bounds a run: circles, calls beside each other, the workspace's budget.
 
 use serde_json::json;
+use warren_model::EventKind;
 use warren_model::session::{CallOutcome, OutcomeKind, Phase, StreamEntry, StreamItem};
 
 use crate::bed::{AgentBed, Engine, is_suspended_by};
@@ -189,6 +190,8 @@ pub(super) async fn models_use_up_the_months_budget_and_go_on_when_it_is_raised(
     let spent = async || budgets.get(bed.who(), id).await.unwrap().spent_micros;
     assert_eq!((session.total_usage.cost_micros, session.reserved_micros), (240, 0));
     assert_eq!(spent().await, 240, "the ledger has what the models cost, and nothing set aside");
+    let told = async || bed.bed.events(EventKind::WorkspaceBudgetExhausted).await.len();
+    assert_eq!(told().await, 0, "there is something left");
 
     // Another session spends from the same budget. How long its conversation is nobody knows yet: its first answer may
     // cost more than was thought, and is the last.
@@ -197,6 +200,7 @@ pub(super) async fn models_use_up_the_months_budget_and_go_on_when_it_is_raised(
     let session = bed.wait(&other, "suspended").await;
     assert!(is_suspended_by(&session, "budget"), "{:?}", session.phase);
     assert_eq!((session.total_usage.cost_micros, spent().await), (120, 360));
+    assert_eq!(told().await, 1, "the answer that used it up tells so, once");
     let still = bed.host.sessions.resume(bed.who(), &name, None).await.unwrap_err();
     assert_eq!(still.code.as_str(), "budget_exhausted", "{still:?}");
     assert!(is_suspended_by(&bed.get(&name).await, "budget"));
@@ -208,6 +212,7 @@ pub(super) async fn models_use_up_the_months_budget_and_go_on_when_it_is_raised(
         assert_eq!(bed.get(one).await.total_usage.cost_micros, 360);
     }
     assert_eq!(spent().await, 720);
+    assert_eq!(told().await, 1, "there was enough left since");
 }
 
 // F36: an org's quota of sessions at work

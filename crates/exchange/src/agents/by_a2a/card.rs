@@ -20,6 +20,8 @@ pub(super) struct Interface {
     pub(super) binding: Binding,
     pub(super) tenant: Option<String>,
     pub(super) streams: bool,
+    /// It shows a card with more in it to those it knows.
+    pub(super) has_extended_card: bool,
 }
 
 #[derive(Deserialize)]
@@ -43,6 +45,8 @@ struct Listed {
 #[serde(default)]
 struct Capabilities {
     streaming: Option<bool>,
+    #[serde(rename = "extendedAgentCard")]
+    extended_agent_card: Option<bool>,
 }
 
 /// The interface to call: JSON-RPC where there is one, HTTP+JSON else; the card's order decides between two of a kind.
@@ -67,6 +71,7 @@ pub(super) fn interface_of(card: &Value) -> Option<Interface> {
         binding,
         tenant: listed.tenant.clone().filter(|tenant| !tenant.is_empty()),
         streams: card.capabilities.streaming.unwrap_or_default(),
+        has_extended_card: card.capabilities.extended_agent_card.unwrap_or_default(),
     })
 }
 

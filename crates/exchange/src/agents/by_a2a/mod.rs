@@ -103,6 +103,20 @@ impl AgentRuntime for ByA2a {
         }
     }
 
+    async fn extended_card(&self, agent: &AgentAddress) -> Result<Option<serde_json::Value>, Outcome> {
+        let Some(interface) = interface_for(agent).filter(|interface| interface.has_extended_card) else {
+            return Ok(None);
+        };
+        let author = Principal::system("exchange");
+        let about = About { author: &author, message_id: "" };
+        let card = self.ask(&interface, about, &Asked::ExtendedCard, CallLimits::default()).await;
+        card.map(Some).map_err(Trouble::outcome)
+    }
+
+    fn has_extended_card(&self, agent: &AgentAddress) -> bool {
+        interface_for(agent).is_some_and(|interface| interface.has_extended_card)
+    }
+
     async fn probe(&self, agent: &AgentAddress) -> Finding {
         match interface_for(agent) {
             Some(interface) => probe::probe(&self.connector, &interface.url).await,

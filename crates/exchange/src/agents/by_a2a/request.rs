@@ -24,6 +24,7 @@ pub(super) enum Asked<'a> {
     Get { remote_id: &'a str },
     Subscribe { remote_id: &'a str },
     Cancel { remote_id: &'a str },
+    ExtendedCard,
 }
 
 /// An id of the agent's own making, as one segment of a path.
@@ -36,7 +37,7 @@ pub(super) fn outgoing(interface: &Interface, asked: &Asked<'_>) -> Call {
     };
     let accept = match asked {
         Asked::Stream { .. } | Asked::Subscribe { .. } => "text/event-stream, application/json",
-        Asked::Send { .. } | Asked::Get { .. } | Asked::Cancel { .. } => {
+        Asked::Send { .. } | Asked::Get { .. } | Asked::Cancel { .. } | Asked::ExtendedCard => {
             "application/json, application/a2a+json"
         }
     };
@@ -50,6 +51,7 @@ fn by_rpc(interface: &Interface, asked: &Asked<'_>) -> Call {
         Asked::Get { .. } => ("GetTask", "get".to_owned()),
         Asked::Subscribe { .. } => ("SubscribeToTask", "subscribe".to_owned()),
         Asked::Cancel { .. } => ("CancelTask", "cancel".to_owned()),
+        Asked::ExtendedCard => ("GetExtendedAgentCard", "card".to_owned()),
     };
     let mut params = params_of(asked);
     if let (Some(tenant), Some(params)) = (&interface.tenant, params.as_object_mut()) {
@@ -67,6 +69,7 @@ fn by_rest(interface: &Interface, asked: &Asked<'_>) -> Call {
         Asked::Get { remote_id } => (Method::GET, format!("tasks/{}?historyLength=0", escaped(remote_id))),
         Asked::Subscribe { remote_id } => (Method::GET, format!("tasks/{}:subscribe", escaped(remote_id))),
         Asked::Cancel { remote_id } => (Method::POST, format!("tasks/{}:cancel", escaped(remote_id))),
+        Asked::ExtendedCard => (Method::GET, "extendedAgentCard".to_owned()),
     };
     let tenant =
         interface.tenant.as_deref().map(|tenant| format!("{}/", escaped(tenant))).unwrap_or_default();
@@ -81,6 +84,7 @@ fn params_of(asked: &Asked<'_>) -> Value {
         Asked::Stream { attempt } => said(attempt, None),
         Asked::Get { remote_id } => json!({ "id": remote_id, "historyLength": 0 }),
         Asked::Subscribe { remote_id } | Asked::Cancel { remote_id } => json!({ "id": remote_id }),
+        Asked::ExtendedCard => json!({}),
     }
 }
 

@@ -37,7 +37,7 @@ fn delivery() -> Delivery {
 }
 
 fn facts(deduplicates: bool, now: Timestamp) -> RuntimeFacts {
-    RuntimeFacts { deduplicates, can_resume: false, now, fraction: 0.5 }
+    RuntimeFacts { deduplicates, can_resume: false, answers_busy: false, now, fraction: 0.5 }
 }
 
 // X15
@@ -52,6 +52,23 @@ fn with_a_runtime_dies_what_it_had_claimed_and_nothing_else() {
     assert_eq!(dies_with_its_runtime(&of(own.clone(), DeliveryState::Queued)), None, "it was put back");
     assert_eq!(dies_with_its_runtime(&of(own, DeliveryState::Ended)), None);
     assert_eq!(dies_with_its_runtime(&of("a replica".into(), DeliveryState::Claimed)), None, "Warren calls");
+}
+
+// X12, F17
+#[test]
+fn busy_is_answered_where_the_runtime_keeps_its_own_session_and_the_sender_waits() {
+    let busy = DeliveryEvent::Spoken(Outcome::Busy { retry_after_ms: None });
+    let waiting = RuntimeFacts { answers_busy: true, ..facts(true, NOW) };
+    let next = after(&delivery(), &busy, waiting);
+    assert_eq!(next, Next::End { how: DeliveryEnd::Failed, reason: Some(DeliveryReason::Busy) });
+    assert!(matches!(after(&delivery(), &busy, facts(true, NOW)), Next::Again { .. }));
+    let turned_away =
+        Delivery { end: Some(DeliveryEnd::Failed), reason: Some(DeliveryReason::Busy), ..delivery() };
+    assert!(was_turned_away(&turned_away) && !was_turned_away(&delivery()));
+    // Everything else is as it is with any runtime.
+    for event in [DeliveryEvent::Spoken(Outcome::Gone), DeliveryEvent::LeaseLost, DeliveryEvent::Expired] {
+        assert_eq!(after(&delivery(), &event, waiting), after(&delivery(), &event, facts(true, NOW)));
+    }
 }
 
 // X11

@@ -445,8 +445,7 @@ impl World {
         let now = self.clock();
         let place = &mut self.places[at];
         let expectations = Expectations::default();
-        let (mut vitals, _) =
-            after_report(&place.vitals, report, &place.row.spec, &expectations, now).unwrap();
+        let (mut vitals, _) = after_report(&place.vitals, report, &place.row.spec, &expectations, now);
         if matches!(place.row.status, Status::Paused | Status::Hibernated) {
             vitals.liveness_deadline = None;
             vitals.stall_deadline = None;

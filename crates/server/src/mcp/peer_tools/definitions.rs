@@ -96,7 +96,7 @@ impl PeerTool {
 
     /// Each argument with its schema, and those that must be there.
     fn arguments(self) -> (Value, Value) {
-        let to = json!({ "type": "string", "description": "The peer's id, from list_peers." });
+        let to = json!({ "type": "string", "description": "The peer's name or id, from list_peers." });
         let task = json!({ "type": "string", "minLength": 1, "description": "What is to be done, in full: the peer knows nothing else." });
         let delegation = json!({ "type": "string", "description": "`id` from the answer of delegate_task or delegate_task_async." });
         let files = json!({

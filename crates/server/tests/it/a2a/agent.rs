@@ -106,6 +106,16 @@ impl AgentRuntime for Agent {
     async fn probe(&self, _agent: &AgentAddress) -> Finding {
         Finding::Answers
     }
+
+    fn has_extended_card(&self, agent: &AgentAddress) -> bool {
+        agent.card.as_ref().is_some_and(|card| card["capabilities"]["extendedAgentCard"] == true)
+    }
+
+    async fn extended_card(&self, agent: &AgentAddress) -> Result<Option<Value>, Outcome> {
+        let mut more = card();
+        more["skills"][0]["id"] = json!("more");
+        Ok(self.has_extended_card(agent).then_some(more))
+    }
 }
 
 /// A Warren with one workspace whose agent is called by the fake.

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
-use super::agent::Stage;
+use super::agent::{Stage, card};
+use crate::fleet::{external, join_token, try_register};
 use crate::local;
 
 // X1, X2
@@ -58,4 +59,24 @@ async fn a_workspace_without_a_runtime_has_a_card_too() {
     for required in ["description", "version", "capabilities", "defaultInputModes", "defaultOutputModes"] {
         assert!(!card[required].is_null(), "{required}");
     }
+}
+
+// X1, X2: what the agent shows to those it knows is passed on, and still no address of it
+#[tokio::test]
+async fn the_extended_card_of_an_agent_is_passed_on() {
+    let mut stage = Stage::set().await;
+    let id = external(&stage.warren).await;
+    let join = join_token(&stage.warren, id).await;
+    let mut told = card();
+    told["capabilities"] = json!({ "extendedAgentCard": true });
+    let registered = try_register(&stage.warren, &join, &json!({ "agent_card": told })).await;
+    assert_eq!(registered.status, 200, "{}", registered.text());
+    stage.id = id;
+    let shown = stage.get("/.well-known/agent-card.json").await.json();
+    assert_eq!(shown["capabilities"]["extendedAgentCard"], true);
+    let by_rpc = stage.result("GetExtendedAgentCard", &json!({})).await;
+    let by_rest = stage.get("/extendedAgentCard").await;
+    assert_eq!((by_rest.status, by_rest.json()), (200, by_rpc.clone()));
+    assert_eq!(by_rpc["skills"][0]["id"], "more");
+    assert!(!by_rest.text().contains("example"), "no URL of the agent's own card");
 }

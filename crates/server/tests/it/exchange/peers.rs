@@ -41,8 +41,9 @@ async fn a_policy_widens_or_narrows_whom_a_workspace_reaches() {
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.json()
     };
-    assert_eq!(reach().await, 404);
+    assert_eq!(reach().await, 202, "side by side in an org");
     set(one, json!({ "circle": "org" })).await;
+    set(other, json!({ "circle": "nobody" })).await;
     assert_eq!(reach().await, 404, "one side alone opens nothing");
     set(other, json!({ "circle": "nobody", "allow": [one.to_string()] })).await;
     assert_eq!(reach().await, 202);

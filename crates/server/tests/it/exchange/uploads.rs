@@ -543,6 +543,9 @@ async fn a_file_that_cannot_go_is_named_and_nothing_is_sent() {
         Warren::builder().limits(limits).called_agents(std::sync::Arc::new(agents.clone())).start().await;
     let [lead, helper] = pair(&warren).await;
     let stranger = agent(&warren, json!({ "name": "stranger" })).await;
+    let policy = format!("/api/v1/workspaces/{}/peer-policy", stranger.0);
+    let alone = json!({ "circle": "nobody" });
+    assert_eq!(warren.call("PUT", &policy).token(&warren.token).json(&alone).send().await.status, 200);
     let put = async |path: &str, bytes: usize| {
         let path = format!("/api/v1/workspaces/{}/files?path={path}", lead.0);
         assert_eq!(warren.put(&path, vec![b'x'; bytes]).await.status, 201);

@@ -81,6 +81,9 @@ async fn an_agent_hands_work_to_a_peer_and_gets_its_result() {
     let lead = child(&warren, "lead", None).await;
     let helper = child(&warren, "tester", Some(lead)).await;
     let stranger = child(&warren, "stranger", None).await;
+    let policy = format!("/api/v1/workspaces/{stranger}/peer-policy");
+    let alone = json!({ "circle": "nobody" });
+    assert_eq!(warren.call("PUT", &policy).token(&warren.token).json(&alone).send().await.status, 200);
     let client = agent(&warren, lead).await;
     let info = result(&client, "get_workspace_info", json!({})).await;
     assert_eq!((&info["id"], &info["name"]), (&json!(lead.to_string()), &json!("lead")));
@@ -103,6 +106,11 @@ async fn an_agent_hands_work_to_a_peer_and_gets_its_result() {
     assert!(done["result"].to_string().contains("all green"), "{done}");
     let asked = json!({ "to": stranger.to_string(), "task": "spy" });
     assert_eq!(problem(&client, "delegate_task_async", asked).await["code"], "workspace_not_found");
+    let asked = json!({ "to": "nobody-here", "task": "spy" });
+    assert_eq!(problem(&client, "delegate_task_async", asked).await["code"], "workspace_not_found");
+    let asked = json!({ "to": "tester", "task": "by name" });
+    let made = result(&client, "delegate_task_async", asked).await;
+    assert_eq!(made["to"], helper.to_string(), "{made}");
 }
 
 // X23, X20, X22

@@ -27,6 +27,7 @@ fn interface(binding: Binding, tenant: Option<&str>) -> Interface {
         binding,
         tenant: tenant.map(str::to_owned),
         streams: false,
+        has_extended_card: false,
     }
 }
 
