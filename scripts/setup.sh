@@ -1,8 +1,20 @@
 #!/usr/bin/env bash
 # Installs the system packages that the tests need and that are missing; says what it does. Running it again changes
-# nothing. `--check` only tells what is missing (exit code 1 if anything is).
+# nothing. `--check` only tells what is missing (exit code 1 if anything is). `--only PACKAGE` looks after that one alone;
+# with `--ask`, somebody at a terminal is asked before anything is installed (exit code 1 if they say no).
 # Debian and its relatives first; elsewhere it names what to install by hand.
 set -euo pipefail
+
+checks_only=no asks=no only=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --check) checks_only=yes ;;
+    --ask) asks=yes ;;
+    --only) only=$2 && shift ;;
+    *) echo "setup: unknown option $1" >&2 && exit 2 ;;
+  esac
+  shift
+done
 
 # One row per part: how to see that it is there, the Debian package, what it is for.
 parts=(
@@ -30,26 +42,29 @@ say() { echo "setup: $*"; }
 missing=()
 for part in "${parts[@]}"; do
   IFS='|' read -r probe package purpose <<<"$part"
+  if [ -n "$only" ] && [ "$package" != "$only" ]; then continue; fi
   if $probe; then continue; fi
   say "$package is missing ($purpose)"
   missing+=("$package")
 done
 
-if ! has cargo; then
-  say "cargo is missing: install Rust from https://rustup.rs" >&2
-  exit 1
+if [ -z "$only" ]; then
+  if ! has cargo; then
+    say "cargo is missing: install Rust from https://rustup.rs" >&2
+    exit 1
+  fi
+  for component in clippy rustfmt; do
+    if "cargo-${component/rustfmt/fmt}" --version >/dev/null 2>&1; then continue; fi
+    say "the Rust component $component is missing"
+    if [ $checks_only = yes ]; then missing+=("$component"); else rustup component add "$component"; fi
+  done
 fi
-for component in clippy rustfmt; do
-  if "cargo-${component/rustfmt/fmt}" --version >/dev/null 2>&1; then continue; fi
-  say "the Rust component $component is missing"
-  if [ "${1:-}" = --check ]; then missing+=("$component"); else rustup component add "$component"; fi
-done
 
 if [ ${#missing[@]} -eq 0 ]; then
   say "nothing is missing"
   exit 0
 fi
-if [ "${1:-}" = --check ]; then
+if [ $checks_only = yes ]; then
   say "missing: ${missing[*]}"
   exit 1
 fi
@@ -73,6 +88,11 @@ elif has sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
 else
   say "neither root nor sudo; as root run: $command_line" >&2
   exit 1
+fi
+
+if [ $asks = yes ] && [ -t 0 ] && [ -t 2 ]; then
+  read -r -p "setup: install it now, with \`$command_line\`? [Y/n] " answer
+  case $answer in [Nn]*) say "nothing was installed" && exit 1 ;; esac
 fi
 
 # Debian starts a service as soon as its package is installed, and makes a database cluster for PostgreSQL. The tests

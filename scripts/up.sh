@@ -9,6 +9,14 @@ if ! command -v cargo >/dev/null; then
   exit 1
 fi
 
+# The box that workspaces are made in by default. Without it Warren starts all the same, and says what does not work.
+if [ "$(uname -s)" = Linux ] && ! command -v bwrap >/dev/null; then
+  echo "make up: bubblewrap is missing; workspaces are boxed with it" >&2
+  if ! scripts/setup.sh --only bubblewrap --ask >&2; then
+    echo "make up: going on without it: workspaces need Docker then, or \`--provider local\`, which isolates nothing" >&2
+  fi
+fi
+
 # Without Node, or when the page cannot be built, Warren comes with a placeholder page and everything else works.
 if ! scripts/web.sh build; then
   echo "make up: going on without the page; the API and the command line are whole" >&2

@@ -202,3 +202,72 @@ fn the_continuous_run_says_the_verdict_last_also_when_it_is_bad() {
     assert_eq!(code, Some(2));
     assert!(folder.path().join("cache/warren-ci/target").is_dir());
 }
+
+/// A folder with the real scripts of `make up` on a machine without bubblewrap; `sudo` notes what it is asked for.
+fn bare_machine() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    for script in ["scripts/up.sh", "scripts/setup.sh"] {
+        write(script, &std::fs::read_to_string(root().join(script)).unwrap());
+    }
+    write("scripts/web.sh", "#!/bin/sh\n");
+    let metadata = r#"echo "{\"target_directory\":\"$REHEARSAL/target\"}""#;
+    write("bin/cargo", &format!("#!/bin/sh\ncase $1 in metadata) {metadata} ;; esac\n"));
+    write("target/local/warren", "#!/bin/sh\necho \"started: warren $*\"\n");
+    write("bin/id", "#!/bin/sh\necho 1000\n");
+    write("bin/apt-get", "#!/bin/sh\n");
+    write("bin/apt-cache", "#!/bin/sh\necho '  Candidate: 0.11.0'\n");
+    write("bin/sudo", "#!/bin/sh\necho \"$*\" >>\"$REHEARSAL/sudo.log\"\n[ ! -e \"$REHEARSAL/no-sudo\" ]\n");
+    for program in ["bash", "env", "sh", "sed", "uname", "dirname", "tee", "rm", "script"] {
+        symlink(Path::new("/usr/bin").join(program), folder.path().join("bin").join(program)).unwrap();
+    }
+    folder
+}
+
+/// What `make up` said on both outputs, and what `sudo` was asked for.
+fn make_up(folder: &Path, program: &str, arguments: &[&str], input: &str) -> (String, String) {
+    let bin = folder.join("bin");
+    let output = run(&folder.join(program), arguments, &[("PATH", &bin), ("REHEARSAL", folder)], input);
+    let said = [output.stdout, output.stderr].concat();
+    let asked = std::fs::read_to_string(folder.join("sudo.log")).unwrap_or_default();
+    (String::from_utf8(said).unwrap(), asked)
+}
+
+// Q2, S1
+#[test]
+fn make_up_installs_what_the_sandbox_needs_and_says_so() {
+    let folder = bare_machine();
+    let (said, asked) = make_up(folder.path(), "scripts/up.sh", &["--json"], "");
+    let install = "apt-get install --yes --no-install-recommends bubblewrap";
+    assert!(said.contains("bubblewrap is missing") && said.contains(install), "{said}");
+    assert!(asked.contains(install) && !asked.contains("chromium"), "{asked}");
+    assert!(said.contains("started: warren up --json"), "{said}");
+
+    // A second time nothing is asked for.
+    symlink("/bin/true", folder.path().join("bin/bwrap")).unwrap();
+    std::fs::remove_file(folder.path().join("sudo.log")).unwrap();
+    let (said, asked) = make_up(folder.path(), "scripts/up.sh", &[], "");
+    assert!(!said.contains("bubblewrap") && asked.is_empty(), "{said}{asked}");
+}
+
+// Q2, S1
+#[test]
+fn make_up_asks_at_a_terminal_and_goes_on_without_what_cannot_be_installed() {
+    let folder = bare_machine();
+    let up = folder.path().join("scripts/up.sh");
+    let typed = ["-qec", up.to_str().unwrap(), "/dev/null"];
+    let (said, asked) = make_up(folder.path(), "bin/script", &typed, "n\n");
+    assert!(said.contains("[Y/n]") && said.contains("nothing was installed"), "{said}");
+    assert!(!asked.contains("apt-get"), "{asked}");
+    assert!(said.contains("going on without it") && said.contains("started: warren up"), "{said}");
+
+    std::fs::write(folder.path().join("no-sudo"), "").unwrap();
+    let (said, _) = make_up(folder.path(), "scripts/up.sh", &[], "");
+    assert!(said.contains("as root run: apt-get install"), "{said}");
+    assert!(said.contains("going on without it") && said.contains("started: warren up"), "{said}");
+}

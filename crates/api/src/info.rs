@@ -13,6 +13,10 @@ pub struct Health {
 pub struct ServerInfo {
     pub version: String,
     pub providers: Vec<ProviderInfo>,
+    /// The kind that a workspace gets whose request names none: `sandbox` where it works, else `docker`. Absent: neither
+    /// works here, and such a request is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_provider: Option<String>,
     /// `sqlite` or `postgres`.
     pub database: String,
     pub durability: String,

@@ -138,8 +138,8 @@ pub struct CreateWorkspace {
     /// A stored template of one workspace; what else is said here wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
-    /// How it is backed; needed unless the template says. Kept as JSON, so that an error can name the path of what is
-    /// wrong.
+    /// How it is backed. Absent, and no template says: `default_provider` of `GET /api/v1/info`, which isolates; without
+    /// one the request is refused. Kept as JSON, so that an error can name the path of what is wrong.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",

@@ -31,20 +31,28 @@ impl Context {
         if let Some(path) = &self.global.data {
             return Ok(path.clone());
         }
-        let named = |name: &str| self.environment.get(name).filter(|value| !value.is_empty());
-        if let Some(path) = named("WARREN_DATA") {
+        if let Some(path) = self.variable("WARREN_DATA") {
             return Ok(path.into());
         }
-        if let Some(path) = named("XDG_DATA_HOME") {
-            return Ok(PathBuf::from(path).join("warren"));
-        }
-        match named("HOME") {
-            Some(home) => Ok(PathBuf::from(home).join(".local/share/warren")),
+        match self.default_data_path() {
+            Some(path) => Ok(path),
             None => Err(Report::new(ErrorCode::DataFolderUnusable)
                 .because("neither HOME, XDG_DATA_HOME nor WARREN_DATA is set")
                 .hint("Name a folder with `--data DIR`.")
                 .into()),
         }
+    }
+
+    /// Where the data folder is when nobody names one; absent: nothing says.
+    pub(crate) fn default_data_path(&self) -> Option<PathBuf> {
+        if let Some(path) = self.variable("XDG_DATA_HOME") {
+            return Some(PathBuf::from(path).join("warren"));
+        }
+        self.variable("HOME").map(|home| PathBuf::from(home).join(".local/share/warren"))
+    }
+
+    fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.get(name).filter(|value| !value.is_empty())
     }
 
     /// The whole config tree, from all its sources.

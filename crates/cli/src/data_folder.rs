@@ -18,6 +18,8 @@ use crate::failure::{Outcome, Report};
 const LOCK_NAME: &str = "warren.lock";
 const DATABASE_NAME: &str = "warren.db";
 const WORKSPACES_NAME: &str = "workspaces";
+/// Where providers keep files of workspaces.
+const PLACES_NAMES: [&str; 3] = [WORKSPACES_NAME, "sandbox", "docker"];
 const REPLICA_NAME: &str = "replica";
 
 /// How long the lock of a dead server is waited for. A child that a killed server had just forked holds it until it
@@ -82,15 +84,18 @@ pub(crate) fn default_database(data: &Path) -> String {
 
 /// What shows that a server with a database ran here, in words. Both are made only after the database is.
 pub(crate) fn sign_of_use(data: &Path) -> Option<String> {
-    let workspaces = data.join(WORKSPACES_NAME);
-    let places = fs::read_dir(&workspaces)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.parse::<WorkspaceId>().is_ok()))
-        .count();
-    if places > 0 {
-        return Some(format!("{} holds the files of workspaces ({places})", workspaces.display()));
+    for folder in PLACES_NAMES.map(|name| data.join(name)) {
+        let places = fs::read_dir(&folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| {
+                entry.file_name().to_str().is_some_and(|name| name.parse::<WorkspaceId>().is_ok())
+            })
+            .count();
+        if places > 0 {
+            return Some(format!("{} holds the files of workspaces ({places})", folder.display()));
+        }
     }
     let access = access::path_in(data);
     access.exists().then(|| format!("{} shows that a server ran here", access.display()))

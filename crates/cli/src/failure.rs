@@ -104,6 +104,14 @@ impl From<warren_api::Problem> for Report {
 /// The remedy at the command line, for codes whose own names a route.
 fn command_remedy(code: &str) -> Option<&'static str> {
     Some(match code {
+        "unauthenticated" => {
+            "On the server's machine, name its data folder (`--data DIR`, or WARREN_DATA), and no token is needed. Elsewhere set \
+             WARREN_URL and WARREN_TOKEN; whoever runs the server makes one with `warren token create NAME`."
+        }
+        "workspace_exists" => {
+            "Choose another name, or use the one that is there (`warren ws show NAME`). Removing it (`warren ws rm NAME`) \
+             leaves the name free."
+        }
         "agent_not_found" => "`warren agent ls` lists agents; `warren agent put FILE` stores one.",
         "session_not_found" => "List sessions with `warren session ls`.",
         "session_busy" => {

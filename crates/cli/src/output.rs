@@ -2,12 +2,12 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
-use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
 use crate::arguments::ColorChoice;
 use crate::failure::{Outcome, Report, of_output};
 use crate::terminal_text::{visible, visible_json};
+use crate::{raw_mode, table};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Output {
@@ -27,6 +27,17 @@ pub(crate) enum Tone {
 }
 
 impl Tone {
+    /// Of a workspace's, a task's, a session's or a process's status.
+    pub(crate) fn of_status(status: &str) -> Self {
+        match status {
+            "online" | "running" | "completed" | "active" | "ok" => Self::Good,
+            "provisioning" | "awaiting_agent" | "degraded" | "submitted" | "working" | "suspended"
+            | "pending" | "queued" | "input_required" | "auth_required" => Self::Careful,
+            "failed" | "offline" | "rejected" | "broken" => Self::Bad,
+            _ => Self::Quiet,
+        }
+    }
+
     const fn code(self) -> &'static str {
         match self {
             Self::Good => "32",
@@ -77,18 +88,36 @@ impl Output {
 
     /// A table without a frame, so that `awk` and `cut` can read it too.
     pub(crate) fn table(&self, header: &[&str], rows: &[Vec<String>]) -> Outcome<()> {
-        let mut table = Table::new();
-        table
-            .load_style(presets::NOTHING)
-            .set_content_arrangement(ContentArrangement::Disabled)
-            .set_header(header.iter().map(|name| name.to_uppercase()));
-        for row in rows {
-            table.add_row(row.iter().map(|cell| visible(cell)));
+        self.text(&format!("{}\n", table::lines(header, rows, self.width()).join("\n")))
+    }
+
+    /// The same with the statuses of one column in their colours.
+    pub(crate) fn table_with_statuses(
+        &self,
+        header: &[&str],
+        rows: &[Vec<String>],
+        column: usize,
+    ) -> Outcome<()> {
+        let lines = table::lines(header, rows, self.width());
+        let paint = |status: &str| self.paint(status, Tone::of_status(status));
+        let mut text = String::new();
+        for (at, line) in lines.iter().enumerate() {
+            let line = match at.checked_sub(1).and_then(|at| rows.get(at)) {
+                Some(row) => table::painted(line, row, column, paint),
+                None => line.clone(),
+            };
+            text.push_str(&line);
+            text.push('\n');
         }
-        for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
+        self.text(&text)
+    }
+
+    /// How wide a line may be: what is read by a program is not cut.
+    fn width(&self) -> Option<usize> {
+        if !io::stdout().is_terminal() {
+            return None;
         }
-        self.text(&format!("{}\n", table.trim_fmt()))
+        raw_mode::size().map(|size| usize::from(size.columns))
     }
 
     pub(crate) fn paint(&self, text: &str, tone: Tone) -> String {

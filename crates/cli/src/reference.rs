@@ -89,7 +89,9 @@ fn cell(text: &str) -> String {
 }
 
 fn describe(command: &clap::Command, page: &mut String) {
-    for child in command.get_subcommands() {
+    // Short forms are told with what they stand for, and help needs none.
+    let is_told = |child: &&clap::Command| !child.is_hide_set() && child.get_name() != "help";
+    for child in command.get_subcommands().filter(is_told) {
         let name = child.get_bin_name().unwrap_or(child.get_name());
         let _ = write!(page, "\n## `{name}`\n\n{}\n", about(child));
         let usage = child.clone().render_usage().to_string();

@@ -56,7 +56,7 @@ pub use event_log::{EventLog, EventLogBounds};
 pub use fleet::{Fleet, Parts, Services};
 pub use image_logins::{ImageLogin, ImageLogins};
 pub use invitations::{InvitationPreview, Invitations, Invite};
-pub use journal::{Journal, Use};
+pub use journal::{Journal, Recorded, Use};
 pub use lifecycle::Lifecycle;
 pub use losses::StoredLosses;
 pub use orgs::{ChangeOrg, OrgUsage, OrgView, Orgs, left_for_org, require_session_room};
@@ -78,6 +78,6 @@ pub use warren_rules::lifecycle::sweeps::Retention;
 pub use warren_rules::lifecycle::vitals::Expectations;
 pub use warren_store::{AuditQuery, WorkspaceQuery};
 pub use workspaces::{
-    Collapse, CreateWorkspace, PatchWorkspace, Removal, RemovalCounts, VitalsById, WorkspaceOptions,
-    WorkspacePage, Workspaces,
+    Collapse, CreateWorkspace, OfferedProvider, PatchWorkspace, Removal, RemovalCounts, VitalsById,
+    WorkspaceOptions, WorkspacePage, Workspaces,
 };

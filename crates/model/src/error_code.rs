@@ -109,6 +109,7 @@ error_codes! {
     InvalidAgent = "invalid_agent", 422, "The agent's definition is not valid.", "`detail` names the field; mend it and store it again with `warren agent put FILE`.";
     AgentNotFound = "agent_not_found", 404, "There is no such agent, or no such version of it.", "List agents with `warren agent ls`, or store one with `warren agent put FILE`.";
     SessionNotFound = "session_not_found", 404, "There is no such session.", "List sessions with `warren session ls`.";
+    WorkspaceExists = "workspace_exists", 409, "The org already has a workspace of this name.", "Choose another name, or use the one that is there: `warren ws show NAME`. A workspace that is removed leaves its name free.";
     SessionExists = "session_exists", 409, "The org already has a session of this name.", "Choose another name, or go on with the one that is there: `warren session send NAME TEXT`.";
     SessionBusy = "session_busy", 409, "A run of the session is under way.", "Wait for its end with `warren session follow NAME`; send with `warren session send NAME TEXT --mode queue`, `steer` or `interrupt`; or stop the run with `warren session interrupt NAME`.";
     StaleRun = "stale_run", 409, "That run is not under way.", "Look at it with `warren session show NAME`: `run` is the number of its latest run.";

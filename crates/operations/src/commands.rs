@@ -56,7 +56,7 @@ impl Commands {
         };
         match self.fleet.registry.with(id, run).await {
             Ok(result) => {
-                record.finished(&result);
+                record.finished(&result).written().await;
                 Ok(result)
             }
             Err(error) => {
@@ -115,19 +115,23 @@ fn recorded(
     record: CommandRecord,
 ) -> impl Stream<Item = CommandEvent> + Send {
     let mut record = Some(record);
-    stream.map(move |event| {
+    stream.then(move |event| {
         let _held = &workspace;
-        match event {
-            Ok(RunEvent::Stdout(bytes)) => CommandEvent::Stdout(bytes),
-            Ok(RunEvent::Stderr(bytes)) => CommandEvent::Stderr(bytes),
-            Ok(RunEvent::Finished(result)) => {
-                if let Some(record) = record.take() {
-                    record.finished(&result);
-                }
-                CommandEvent::Finished(result)
+        let recorded = match &event {
+            Ok(RunEvent::Finished(result)) => record.take().map(|record| record.finished(result)),
+            // After an error the record stays open: a command that broke off is one that was abandoned.
+            Ok(RunEvent::Stdout(_) | RunEvent::Stderr(_)) | Err(_) => None,
+        };
+        async move {
+            if let Some(recorded) = recorded {
+                recorded.written().await;
             }
-            // The record stays open: a command that broke off is one that was abandoned.
-            Err(error) => CommandEvent::Failed(error.into()),
+            match event {
+                Ok(RunEvent::Stdout(bytes)) => CommandEvent::Stdout(bytes),
+                Ok(RunEvent::Stderr(bytes)) => CommandEvent::Stderr(bytes),
+                Ok(RunEvent::Finished(result)) => CommandEvent::Finished(result),
+                Err(error) => CommandEvent::Failed(error.into()),
+            }
         }
     })
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use warren_fleet::{Fleet, Use};
+use warren_fleet::{Fleet, Recorded, Use};
 use warren_model::{ErrorCode, FileChange, OrgId, Principal, Workspace as Row, WorkspaceId};
 use warren_service::Identity;
 use warren_workspace::shell::{Command, Invocation, Poll, ProcessId, ProcessInfo, ProcessState, RunResult};
@@ -57,11 +57,11 @@ impl CommandRecord {
         }
     }
 
-    pub(crate) fn finished(self, result: &RunResult) {
-        self.ended(result.exit_code, result.signal, result.timed_out);
+    pub(crate) fn finished(self, result: &RunResult) -> Recorded {
+        self.ended(result.exit_code, result.signal, result.timed_out)
     }
 
-    pub(crate) fn ended(mut self, exit_code: Option<i32>, signal: Option<i32>, timed_out: bool) {
+    pub(crate) fn ended(mut self, exit_code: Option<i32>, signal: Option<i32>, timed_out: bool) -> Recorded {
         self.is_open = false;
         self.write(&Use::CommandFinished {
             program: self.program.clone(),
@@ -71,7 +71,7 @@ impl CommandRecord {
             timed_out,
             was_abandoned: false,
             duration_ms: self.duration_ms(),
-        });
+        })
     }
 
     /// A background process: its start is written now, and its end by a task that waits for it. That task holds the
@@ -137,8 +137,8 @@ impl CommandRecord {
         });
     }
 
-    fn write(&self, what: &Use) {
-        self.fleet.journal.record(self.org_id, self.workspace_id, self.by.clone(), what);
+    fn write(&self, what: &Use) -> Recorded {
+        self.fleet.journal.record(self.org_id, self.workspace_id, self.by.clone(), what)
     }
 
     fn duration_ms(&self) -> u64 {

@@ -153,11 +153,12 @@ fn status_changed(workspace: &Workspace, generation: u64) -> NewEvent {
 
 fn workspace() -> Workspace {
     let entropy: &dyn Entropy = &OsEntropy;
+    let id = entropy.id(NOW);
     Workspace {
-        id: entropy.id(NOW),
+        id,
         org_id: OrgId::DEFAULT,
         parent_id: None,
-        name: "build box".parse().expect("a good name"),
+        name: format!("build box {id}").parse().expect("a good name"),
         spec: WorkspaceSpec::new(ProviderConfig::Local(LocalConfig::default()), CapabilitySet::EMPTY),
         generation: 1,
         observed_generation: 1,

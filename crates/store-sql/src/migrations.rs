@@ -64,6 +64,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     28 "0028_made_with",
     29 "0029_people",
     30 "0030_lean_stream",
+    31 "0031_unique_names",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -97,6 +98,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     28 "0028_made_with",
     29 "0029_people",
     30 "0030_lean_stream",
+    31 "0031_unique_names",
 );
 
 /// The table that records what was applied; the same text on both engines.

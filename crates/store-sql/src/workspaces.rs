@@ -25,7 +25,8 @@ static LIST: Statement = Statement::new(|| WORKSPACES.select(""));
 const COUNT: &str = "SELECT count(*) FROM workspaces WHERE org_id = $1 AND status <> 'removed'";
 const COUNT_BY_STATUS: &str =
     "SELECT status, count(*) FROM workspaces WHERE status <> 'removed' GROUP BY status ORDER BY status";
-static INSERT: Statement = Statement::new(|| WORKSPACES.insert("ON CONFLICT (id) DO NOTHING"));
+/// Neither the id of another one nor the name of another living one is taken.
+static INSERT: Statement = Statement::new(|| WORKSPACES.insert("ON CONFLICT DO NOTHING"));
 static UPDATE: Statement = Statement::new(|| WORKSPACES.update_versioned(&["id", "version"]));
 /// In this order, since rows point to the last one.
 const ERASE: [&str; 18] = [

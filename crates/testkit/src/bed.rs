@@ -19,7 +19,7 @@ use warren_fleet::{
     Replica, RuntimeProbe, StoredLosses, StoredRefs, SweepOutcome, SweepReport, WorkspaceOptions,
 };
 use warren_model::{
-    AgentSpec, AuditEntry, Event, EventData, EventKind, Limits, LocalConfig, MemoryConfig, OrgId,
+    AgentSpec, AuditEntry, ErrorCode, Event, EventData, EventKind, Limits, LocalConfig, MemoryConfig, OrgId,
     ProviderConfig, Runtime, RuntimeReport, ScopeSet, Status, Timestamp, TokenKind, Vitals, Workspace,
     WorkspaceId,
 };
@@ -321,11 +321,21 @@ impl Bed {
         CreateWorkspace { provider: Self::local(), ..Self::request(name) }
     }
 
-    /// Makes one and does not wait for anything.
+    /// Makes one and does not wait for anything. A name that is taken gets a number, so that a test need not think of
+    /// names.
     pub async fn create(&self, request: CreateWorkspace) -> Workspace {
-        let (fleet, operator) = (self.fleet.clone(), self.operator.clone());
-        let create = async move { fleet.workspaces.create(&operator, request).await };
-        self.inside(create).await.expect("it is accepted")
+        let create = async |request: CreateWorkspace| {
+            let (fleet, operator) = (self.fleet.clone(), self.operator.clone());
+            self.inside(async move { fleet.workspaces.create(&operator, request).await }).await
+        };
+        let made = match create(request.clone()).await {
+            Err(error) if error.code == ErrorCode::WorkspaceExists => {
+                let name = crate::numbered(request.name.as_str()).parse().expect("a name");
+                create(CreateWorkspace { name, ..request }).await
+            }
+            made => made,
+        };
+        made.expect("it is accepted")
     }
 
     /// A workspace that is online.

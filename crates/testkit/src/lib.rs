@@ -44,3 +44,10 @@ pub use http::{Answer, Call};
 pub use postgres::{PostgresDatabase, PostgresServer};
 #[cfg(feature = "warren")]
 pub use warren::{Builder, Warren};
+
+/// The name with a number that no other one has.
+#[cfg(any(feature = "fleet", feature = "warren"))]
+pub(crate) fn numbered(name: &str) -> String {
+    static COUNTER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(2);
+    format!("{name} {}", COUNTER.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+}

@@ -26,6 +26,7 @@ use warren_workspace::Provider;
 use warren_workspace::registry::{OpenGates, Registry, RegistryConfig, RegistryParts};
 
 use crate::faults::{Faults, Faulty};
+use crate::http::Answer;
 use crate::own_runtime::OwnRuntime;
 
 /// How long a test waits for something that should happen at once.
@@ -382,10 +383,21 @@ impl Warren {
         self.folder.path()
     }
 
+    /// Asks for a workspace. A name that is taken gets a number, so that a test need not think of names.
+    pub async fn create(&self, body: &serde_json::Value) -> Answer {
+        let answer = self.post("/api/v1/workspaces", body).await;
+        if answer.status != 409 || answer.code() != "workspace_exists" {
+            return answer;
+        }
+        let name = crate::numbered(body["name"].as_str().unwrap_or_default());
+        let mut asked = body.clone();
+        asked["name"] = name.into();
+        self.post("/api/v1/workspaces", &asked).await
+    }
+
     /// Makes a workspace and waits until it is online.
     pub async fn workspace(&self, provider: serde_json::Value) -> WorkspaceId {
-        let body = serde_json::json!({ "name": "test", "provider": provider });
-        let answer = self.post("/api/v1/workspaces", &body).await;
+        let answer = self.create(&serde_json::json!({ "name": "test", "provider": provider })).await;
         assert_eq!(answer.status, 201, "{}", answer.text());
         let id = answer.json()["id"].as_str().expect("an id").parse().expect("a workspace id");
         self.wait_for_status(id, Status::Online).await;

@@ -25,6 +25,8 @@ pub use secret_variables::{GuardedShell, OnStart, SecretVariables};
 
 /// What a policy for commands says to whoever writes it.
 pub use warren_rules::boxes::command_policy::{is_boxed, warning as run_warning};
+/// What whoever names a provider is told.
+pub use warren_rules::boxes::default_provider::warning as provider_warning;
 /// What a workspace may hold of a disk.
 pub use warren_rules::boxes::disk::{AllSeen, DiskLimit, DiskUse, Excess, FreeSpace, judge as judge_disk};
 /// Where images may be pulled from.

@@ -12,7 +12,7 @@ pub(crate) enum MemoryCommand {
     Get(MemoryKeyArguments),
     /// List all that a workspace can read
     Ls {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
         /// Only of this scope [default: of all]
         #[arg(long, value_enum)]
@@ -20,7 +20,7 @@ pub(crate) enum MemoryCommand {
     },
     /// Search what a workspace can read, the best first
     Search {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
         /// Words that must all be there, or begin one that is
         words: String,
@@ -48,7 +48,7 @@ pub(crate) struct SetMemoryArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryKeyArguments {
-    /// By id, or by name where only one has it
+    /// By id or name
     pub(crate) workspace: String,
     pub(crate) key: String,
     /// With whom it is shared

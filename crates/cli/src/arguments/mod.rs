@@ -7,6 +7,7 @@ mod duration;
 mod image;
 mod memory;
 mod model_server;
+mod peers;
 mod people;
 mod process;
 mod queue;
@@ -22,10 +23,11 @@ mod workspace;
 pub(crate) use agent::AgentCommand;
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 pub(crate) use chat::{ChatArguments, ChatCommand};
-pub(crate) use duration::Span;
+pub(crate) use duration::{Span, span_text};
 pub(crate) use image::ImageCommand;
 pub(crate) use memory::{ApprovalCommand, MemoryCommand, MemoryScope, SetMemoryArguments};
 pub(crate) use model_server::ModelServerArguments;
+pub(crate) use peers::DelegationCommand;
 pub(crate) use people::{
     AddUserArguments, OrgCommand, Quota, QuotaArguments, RoleName, TierName, UserCommand,
 };
@@ -45,7 +47,7 @@ pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, Templ
 pub(crate) use webhook::{CallState, WebhookCommand};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
-    WorkspaceCommand,
+    SetArguments, WorkspaceCommand,
 };
 
 use std::path::PathBuf;
@@ -60,9 +62,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[command(
     name = "warren",
     version,
-    disable_help_subcommand = true,
     arg_required_else_help = true,
-    max_term_width = 100
+    max_term_width = 100,
+    after_help = "Short forms: `warren ls`, `ps`, `exec`, `shell`, `logs` and `rm` are those of `warren ws`."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -121,6 +123,27 @@ pub(crate) enum TopCommand {
     /// Create, use and remove workspaces
     #[command(subcommand, visible_alias = "workspace")]
     Ws(WorkspaceCommand),
+    /// As `warren ws ls`
+    #[command(hide = true, alias = "list")]
+    Ls(ListArguments),
+    /// The processes of a workspace, as `warren ws ps`; without one, the workspaces
+    #[command(hide = true)]
+    Ps {
+        /// By id or name
+        workspace: Option<String>,
+    },
+    /// As `warren ws exec`
+    #[command(hide = true)]
+    Exec(ExecArguments),
+    /// As `warren ws shell`
+    #[command(hide = true)]
+    Shell(ShellArguments),
+    /// As `warren ws logs`
+    #[command(hide = true)]
+    Logs(LogsArguments),
+    /// As `warren ws rm`
+    #[command(hide = true)]
+    Rm(RemoveArguments),
     /// Talk with the agent of a workspace
     Chat(ChatArguments),
     /// Send messages to workspaces, and see what comes of them
@@ -129,6 +152,14 @@ pub(crate) enum TopCommand {
     /// See and change which messages wait for a workspace
     #[command(subcommand)]
     Queue(QueueCommand),
+    /// List whom a workspace may talk to
+    Peers {
+        /// By id or name
+        workspace: String,
+    },
+    /// Hand work from one workspace to another, and see what comes of it
+    #[command(subcommand)]
+    Delegation(DelegationCommand),
     /// Show what happened, or follow what happens
     Events(EventsArguments),
     /// Make, list and revoke tokens

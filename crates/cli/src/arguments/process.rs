@@ -7,7 +7,7 @@ use super::workspace::parse_variable;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShellArguments {
-    /// By id, or by name where only one has it [default: the only workspace there is]
+    /// By id or name [default: the only workspace there is]
     pub(crate) workspace: Option<String>,
     /// Where to start, relative to the workspace's root
     #[arg(long, value_name = "DIR")]
@@ -25,7 +25,7 @@ pub(crate) struct ShellArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StartArguments {
-    /// By id, or by name where only one has it
+    /// By id or name
     pub(crate) workspace: String,
     /// Where to run it, relative to the workspace's root
     #[arg(long, value_name = "DIR")]
@@ -42,14 +42,14 @@ pub(crate) struct StartArguments {
     /// A text for the workspace's shell, instead of a program and its arguments
     #[arg(long, value_name = "TEXT", conflicts_with = "command")]
     pub(crate) shell: Option<String>,
-    /// The program and its arguments; no shell reads them
-    #[arg(last = true, required_unless_present = "shell")]
+    /// The program and its arguments, and the end of the command line; no shell reads them
+    #[arg(trailing_var_arg = true, required_unless_present = "shell")]
     pub(crate) command: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AttachArguments {
-    /// By id, or by name where only one has it
+    /// By id or name
     pub(crate) workspace: String,
     /// As `warren ws ps` shows it
     pub(crate) process: u32,
@@ -60,7 +60,7 @@ pub(crate) struct AttachArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct LogsArguments {
-    /// By id, or by name where only one has it
+    /// By id or name
     pub(crate) workspace: String,
     /// As `warren ws ps` shows it
     pub(crate) process: u32,
@@ -77,7 +77,7 @@ pub(crate) struct LogsArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct KillArguments {
-    /// By id, or by name where only one has it
+    /// By id or name
     pub(crate) workspace: String,
     /// As `warren ws ps` shows it
     #[arg(required = true)]

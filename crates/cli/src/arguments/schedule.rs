@@ -2,6 +2,8 @@
 
 use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 
+use super::duration::whole_seconds;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScheduleCommand {
     /// Have something said to a workspace again and again
@@ -56,7 +58,7 @@ pub(crate) enum ScheduleCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct AddScheduleArguments {
-    /// By id, or by name where only one has it
+    /// By id or name
     pub(crate) workspace: String,
     /// Its own within the workspace
     pub(crate) name: String,
@@ -64,8 +66,8 @@ pub(crate) struct AddScheduleArguments {
     pub(crate) prompt: String,
     #[command(flatten)]
     pub(crate) timing: TimingArguments,
-    /// Each slot fires up to so many seconds later
-    #[arg(long, value_name = "SECONDS")]
+    /// Each slot fires up to so much later, such as `5m`; a bare number is seconds
+    #[arg(long, value_name = "TIME", value_parser = whole_seconds)]
     pub(crate) jitter: Option<u32>,
     /// What becomes of slots that passed while nobody could fire them
     #[arg(long, value_enum, default_value_t = Missed::Once)]
@@ -90,8 +92,8 @@ pub(crate) struct TimingArguments {
     /// Five fields, or six with seconds in front, such as `0 9 * * 1-5`
     #[arg(long)]
     pub(crate) cron: Option<String>,
-    /// Every so many seconds
-    #[arg(long, value_name = "SECONDS")]
+    /// Again and again after this time, such as `90s`, `10m` or `1h`; a bare number is seconds
+    #[arg(long, value_name = "TIME", value_parser = whole_seconds)]
     pub(crate) every: Option<u32>,
     /// Of the IANA database, such as `Europe/Zurich` [default: UTC]
     #[arg(long, value_name = "ZONE", requires = "cron")]

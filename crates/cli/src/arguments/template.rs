@@ -54,7 +54,7 @@ pub(crate) struct ImportArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExpandArguments {
-    /// By id, or by name where only one has it
+    /// By id or name
     pub(crate) workspace: String,
     /// A YAML or JSON document with one workspace of the team, and those below it; `-` is standard input
     #[arg(required_unless_present = "template", conflicts_with = "template")]
@@ -71,7 +71,7 @@ pub(crate) struct ExpandArguments {
 pub(crate) enum BundleCommand {
     /// Write a workspace and all below it into a file: without ids, tokens, secrets, state and files
     Export {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
         /// Where to write it [default: standard output]
         #[arg(long, short, value_name = "FILE")]

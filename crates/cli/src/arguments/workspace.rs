@@ -1,4 +1,4 @@
-//! The command line of `warren ws`. Workspaces are named by id, or by name where only one has it.
+//! The command line of `warren ws`. Workspaces are given by name or by id.
 
 use std::path::PathBuf;
 
@@ -10,16 +10,21 @@ use super::{
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
-    /// Make a workspace and wait until it is online; prints its id
+    /// Make a workspace and wait until it is online; prints its name
     Create(Box<CreateArguments>),
     /// List workspaces
+    #[command(alias = "list")]
     Ls(ListArguments),
     /// Show one workspace and how it is
     Show {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
     },
+    /// Change a workspace: its name, what it is there for, its place, its agent
+    #[command(alias = "edit", alias = "update")]
+    Set(SetArguments),
     /// Run a command in a workspace and pass its output and exit code on
+    #[command(alias = "run")]
     Exec(ExecArguments),
     /// Work in a workspace: a terminal with its shell, or with the program that is named
     ///
@@ -31,7 +36,7 @@ pub(crate) enum WorkspaceCommand {
     Start(StartArguments),
     /// List the processes of a workspace
     Ps {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
     },
     /// Connect this terminal to a process, from the beginning of its kept output
@@ -42,7 +47,7 @@ pub(crate) enum WorkspaceCommand {
     ///
     /// On a terminal, control sequences are shown instead of obeyed; elsewhere every byte is printed as it is.
     Logs(LogsArguments),
-    /// End processes, with all they started
+    /// End processes, with all they started; says which go on all the same
     Kill(KillArguments),
     /// List, read and change files
     #[command(subcommand)]
@@ -51,17 +56,17 @@ pub(crate) enum WorkspaceCommand {
     Cp(CopyArguments),
     /// Put a workspace and all below it to rest; what runs in them ends, files stay
     Pause {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
     },
     /// End the rest of a workspace and of all below it
     Resume {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
     },
     /// Put a workspace to sleep until a message comes
     Hibernate {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
         /// Also with tasks in flight
         #[arg(long)]
@@ -69,30 +74,31 @@ pub(crate) enum WorkspaceCommand {
     },
     /// Wake a workspace
     Wake {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
     },
     /// Bring a workspace up anew; what runs in it ends, files stay
     Restart {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
     },
     /// Try a failed workspace again
     Reset {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
     },
     /// Make a team below a workspace, from a document or from a stored template
     Expand(ExpandArguments),
     /// Remove all below a workspace; the workspace itself stays
     Collapse {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
         /// Erase their rows too; events and the audit log stay
         #[arg(long)]
         purge: bool,
     },
     /// Remove workspaces for good, with their files
+    #[command(alias = "delete", alias = "remove")]
     Rm(RemoveArguments),
 }
 
@@ -106,9 +112,9 @@ pub(crate) struct CreateArguments {
     /// With --template: a required variable that the runtime gets elsewhere; give it once per name
     #[arg(long, value_name = "NAME", requires = "template")]
     pub(crate) provided_env: Vec<String>,
-    /// What backs it: `sandbox` (bubblewrap), `docker` (a container), `local` (files and commands as you, no isolation) or
-    /// `memory` (files that end with the server)
-    /// [default: the template's, or `local`]
+    /// What backs it: `sandbox` (a box by bubblewrap), `docker` (a container), `local` (files and commands as the server's
+    /// user, no isolation) or `memory` (files that end with the server)
+    /// [default: the template's, else `sandbox` where it works, else `docker`]
     #[arg(long, value_name = "KIND")]
     pub(crate) provider: Option<String>,
     /// More of the provider's knobs, as a JSON object
@@ -153,7 +159,7 @@ pub(crate) struct CreateArguments {
     pub(crate) command: Vec<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ListArguments {
     /// Only those with this status
     #[arg(long)]
@@ -171,7 +177,7 @@ pub(crate) struct ListArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExecArguments {
-    /// By id, or by name where only one has it
+    /// By id or name
     pub(crate) workspace: String,
     /// Where to run it, relative to the workspace's root
     #[arg(long, value_name = "DIR")]
@@ -188,8 +194,42 @@ pub(crate) struct ExecArguments {
     /// A text for the workspace's shell, instead of a program and its arguments
     #[arg(long, value_name = "TEXT", conflicts_with = "command")]
     pub(crate) shell: Option<String>,
-    /// The program and its arguments; no shell reads them
-    #[arg(last = true, required_unless_present = "shell")]
+    /// The program and its arguments, and the end of the command line; no shell reads them
+    #[arg(trailing_var_arg = true, required_unless_present = "shell")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("change").required(true).multiple(true))]
+pub(crate) struct SetArguments {
+    /// By id or name
+    pub(crate) workspace: String,
+    /// Another name
+    #[arg(long, group = "change")]
+    pub(crate) name: Option<String>,
+    /// What it is there for; an empty text takes it back
+    #[arg(long, value_name = "TEXT", group = "change")]
+    pub(crate) role: Option<String>,
+    /// The workspace above it, by id or name; an empty text makes it a root
+    #[arg(long, value_name = "WORKSPACE", group = "change")]
+    pub(crate) parent: Option<String>,
+    /// Put it to sleep after so long without a task, such as `1h`; `never` takes it back
+    #[arg(long, value_name = "TIME", group = "change")]
+    pub(crate) hibernate_after: Option<String>,
+    /// How long it may take to come up, such as `10m`; `default` takes it back
+    #[arg(long, value_name = "TIME", group = "change")]
+    pub(crate) provision_timeout: Option<String>,
+    /// How many tasks it takes at once
+    #[arg(long, value_name = "COUNT", group = "change")]
+    pub(crate) max_tasks: Option<u32>,
+    /// The stored agent that Warren runs in it; an empty text takes it away
+    #[arg(long, value_name = "NAME", group = "change")]
+    pub(crate) agent: Option<String>,
+    /// Its agent's model; an empty text takes it away
+    #[arg(long, value_name = "PROVIDER/NAME", group = "change")]
+    pub(crate) model: Option<String>,
+    /// The program of a resident agent and its arguments; counts from the next start on (`warren ws restart`)
+    #[arg(last = true, group = "change")]
     pub(crate) command: Vec<String>,
 }
 
@@ -197,7 +237,7 @@ pub(crate) struct ExecArguments {
 pub(crate) enum FilesCommand {
     /// List a directory
     Ls {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
         /// Relative to the workspace's root
         #[arg(default_value = "")]
@@ -208,7 +248,7 @@ pub(crate) enum FilesCommand {
     },
     /// Print a file
     Cat {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
         /// Relative to the workspace's root
         path: String,
@@ -221,7 +261,7 @@ pub(crate) enum FilesCommand {
     },
     /// Write a file from another one, or from standard input
     Put {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
         /// Relative to the workspace's root
         path: String,
@@ -230,7 +270,7 @@ pub(crate) enum FilesCommand {
     },
     /// Delete a file or directory
     Rm {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
         /// Relative to the workspace's root
         path: String,
@@ -240,7 +280,7 @@ pub(crate) enum FilesCommand {
     },
     /// Make a directory, and those above it
     Mkdir {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
         /// Relative to the workspace's root
         path: String,
@@ -255,7 +295,7 @@ pub(crate) enum FilesCommand {
     },
     /// Move or rename something within the workspace
     Mv {
-        /// By id, or by name where only one has it
+        /// By id or name
         workspace: String,
         /// What to move, relative to the workspace's root
         from: String,
@@ -282,7 +322,7 @@ pub(crate) struct CopyArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArguments {
-    /// By id, or by name where only one has it
+    /// By id or name
     #[arg(required = true)]
     pub(crate) workspaces: Vec<String>,
     /// Do not ask

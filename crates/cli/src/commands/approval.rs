@@ -8,13 +8,14 @@ use crate::arguments::ApprovalCommand;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::Outcome;
+use crate::names::Names;
 use crate::workspace_name::resolve;
 
 pub(crate) async fn run(context: &Context, command: ApprovalCommand) -> Outcome<Exit> {
     let client = context.client()?;
     match command {
         ApprovalCommand::Ls { workspace, all } => list(context, &client, workspace, all).await?,
-        ApprovalCommand::Show { id } => show(context, &client.approval(&id, None).await?)?,
+        ApprovalCommand::Show { id } => show(context, &client, &client.approval(&id, None).await?).await?,
         ApprovalCommand::Approve(decide) => {
             let decision = DecideApproval { note: decide.note, ..DecideApproval::default() };
             tell(context, &client.approve(&decide.id, &decision).await?)?;
@@ -61,32 +62,32 @@ async fn list(context: &Context, client: &Client, workspace: Option<String>, all
         });
         return Ok(());
     }
+    let names = Names::of_workspaces(client).await;
     let row = |one: &Approval| {
         vec![
-            one.id.clone(),
             state_of(one),
-            one.workspace_id.clone(),
+            names.workspace(&one.workspace_id),
             one.action.clone(),
             one.expires_at.clone(),
             one.reason.clone(),
+            one.id.clone(),
         ]
     };
     let rows: Vec<_> = found.iter().map(row).collect();
-    context.output.table(&["id", "state", "workspace", "action", "until", "reason"], &rows)
+    context.output.table_with_statuses(&["state", "workspace", "action", "until", "reason", "id"], &rows, 0)
 }
 
-fn show(context: &Context, approval: &Approval) -> Outcome<()> {
+async fn show(context: &Context, client: &Client, approval: &Approval) -> Outcome<()> {
     if context.output.is_json {
         return context.output.json(approval);
     }
-    let who = |principal: &warren_api::Principal| {
-        format!("{}:{}", serde_json::json!(principal.kind).as_str().unwrap_or_default(), principal.id)
-    };
+    let names = Names::load(client).await;
+    let who = |principal: &warren_api::Principal| names.principal(principal);
     let dash = || "-".to_owned();
     let fields = [
         ("id", approval.id.clone()),
         ("state", state_of(approval)),
-        ("workspace", approval.workspace_id.clone()),
+        ("workspace", names.workspace(&approval.workspace_id)),
         ("task", approval.task_id.clone().unwrap_or_else(dash)),
         ("action", approval.action.clone()),
         ("reason", approval.reason.clone()),

@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::database;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
+use crate::names::Names;
 use crate::terminal_text::visible;
 
 /// Entries read from a database at a time.
@@ -52,7 +53,8 @@ async fn list(context: &Context, arguments: AuditListArguments) -> Outcome<()> {
     if context.output.is_json {
         return context.output.json(&found);
     }
-    let rows: Vec<Vec<String>> = found.iter().map(row).collect();
+    let names = Names::load(&client).await;
+    let rows: Vec<Vec<String>> = found.iter().map(|entry| row(entry, &names)).collect();
     context.output.table(&["number", "at", "who", "action", "target", "outcome", "details"], &rows)
 }
 
@@ -71,13 +73,13 @@ async fn entries(
     .await
 }
 
-fn row(entry: &AuditEntry) -> Vec<String> {
+fn row(entry: &AuditEntry, names: &Names) -> Vec<String> {
     vec![
         entry.seq.to_string(),
         entry.at.clone(),
-        entry.principal.clone(),
+        names.written(&entry.principal),
         entry.action.clone(),
-        format!("{}:{}", entry.target.kind, entry.target.id),
+        names.who(&entry.target.kind, &entry.target.id),
         entry.outcome.clone(),
         entry.details.to_string(),
     ]

@@ -19,6 +19,8 @@ use crate::arguments::{ChatArguments, ChatCommand};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
+use crate::names::Names;
+use crate::table::readable_time;
 use crate::workspace_name::resolve;
 
 /// A conversation is called by how it begins.
@@ -161,13 +163,14 @@ async fn manage(context: &Context, client: &Client, command: ChatCommand) -> Out
         }
         ChatCommand::Show { workspace, conversation } => {
             let id = resolve(client, &workspace).await?;
-            show(context, &all_messages(context, client, &id, &conversation, None).await?)?;
+            let messages = all_messages(context, client, &id, &conversation, None).await?;
+            show(context, client, &messages).await?;
         }
         ChatCommand::Search { workspace, words } => {
             let id = resolve(client, &workspace).await?;
             let found = client.search_conversations(&id, &words.join(" "), None).await?;
             context.output.note_unreadable(&found.unreadable);
-            show(context, &found.items)?;
+            show(context, client, &found.items).await?;
             if found.next_cursor.is_some() {
                 context.output.note("There are more; add a word to find less.");
             }
@@ -196,15 +199,17 @@ async fn all_messages(
     .await
 }
 
-fn show(context: &Context, messages: &[ChatMessage]) -> Outcome<()> {
+async fn show(context: &Context, client: &Client, messages: &[ChatMessage]) -> Outcome<()> {
     if context.output.is_json {
         return context.output.json(&messages);
     }
     if messages.is_empty() {
         context.output.note("No messages.");
     }
+    let names = Names::load(client).await;
     for message in messages {
-        context.output.line(&format!("{}  {}", message.created_at, message.author.kind))?;
+        let author = names.author(&message.author);
+        context.output.line(&format!("{}  {author}", readable_time(&message.created_at)))?;
         tell(context, message)?;
     }
     Ok(())
@@ -226,8 +231,8 @@ async fn list(context: &Context, client: &Client, workspace: &str) -> Outcome<()
     }
     let now = SystemClock.now();
     let row = |one: &Conversation| {
-        vec![one.id.clone(), one.messages.to_string(), age(&one.updated_at, now), one.title.clone()]
+        vec![one.title.clone(), one.messages.to_string(), age(&one.updated_at, now), one.id.clone()]
     };
     let rows: Vec<_> = found.iter().map(row).collect();
-    context.output.table(&["id", "messages", "age", "title"], &rows)
+    context.output.table(&["title", "messages", "age", "id"], &rows)
 }

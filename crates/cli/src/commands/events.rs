@@ -11,7 +11,9 @@ use crate::arguments::EventsArguments;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::Outcome;
+use crate::names::Names;
 use crate::output::Tone;
+use crate::table::readable_time;
 use crate::terminal_text::visible;
 use crate::workspace_name::resolve;
 
@@ -23,7 +25,8 @@ pub(crate) async fn run(context: &Context, arguments: &EventsArguments) -> Outco
         Some(workspace) => Some(resolve(&client, workspace).await?),
         None => None,
     };
-    let mut printer = Printer { context, left: arguments.limit.unwrap_or(u64::MAX) };
+    let names = if context.output.is_json { Names::default() } else { Names::of_workspaces(&client).await };
+    let mut printer = Printer { context, names, left: arguments.limit.unwrap_or(u64::MAX) };
     let mut query = EventQuery { after: arguments.after, workspace_id, limit: None, live: arguments.live };
     if arguments.follow {
         follow(&client, &mut query, &mut printer).await?;
@@ -101,11 +104,14 @@ fn may_come_back(error: &Error) -> bool {
 
 struct Printer<'a> {
     context: &'a Context,
+    /// As they were when this began; what came since is told by its own event, or by its id.
+    names: Names,
     left: u64,
 }
 
 impl Printer<'_> {
     fn print(&mut self, event: &Event) -> Outcome<()> {
+        self.names.learn(event);
         let workspace = event.workspace_id.as_deref();
         let line = Line { label: &event.seq.to_string(), at: &event.at, kind: &event.kind, workspace };
         self.put(event, &line, &event.data)
@@ -130,9 +136,9 @@ impl Printer<'_> {
         output.text(&format!(
             "{:>6}  {}  {}  {}  {}\n",
             line.label,
-            output.paint(&visible(line.at), Tone::Quiet),
+            output.paint(&visible(&readable_time(line.at)), Tone::Quiet),
             visible(line.kind),
-            visible(line.workspace.unwrap_or("-")),
+            visible(&line.workspace.map_or_else(|| "-".to_owned(), |id| self.names.workspace(id))),
             visible(&data.to_string()),
         ))
     }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::context::Context;
 use crate::failure::Outcome;
+use crate::table::readable_time;
 
 /// Lines of one `show`.
 #[derive(Debug, Default)]
@@ -12,7 +13,7 @@ pub(super) struct Facts(Vec<(String, String)>);
 
 impl Facts {
     pub(super) fn add(&mut self, name: &str, value: impl Into<String>) {
-        self.0.push((name.to_owned(), value.into()));
+        self.0.push((name.to_owned(), readable_time(&value.into())));
     }
 
     pub(super) fn add_known(&mut self, name: &str, value: Option<impl Into<String>>) {

@@ -8,6 +8,7 @@ use crate::arguments::{MemoryCommand, MemoryScope, SetMemoryArguments};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
+use crate::names::Names;
 use crate::workspace_name::resolve;
 
 /// Of a value, in a list.
@@ -35,14 +36,14 @@ pub(crate) async fn run(context: &Context, command: MemoryCommand) -> Outcome<Ex
                 Ok((page.items, page.next_cursor))
             })
             .await?;
-            tell(context, &found, "Nothing is remembered.")?;
+            tell(context, &client, &found, "Nothing is remembered.").await?;
         }
         MemoryCommand::Search { workspace, words, scope } => {
             let id = resolve(&client, &workspace).await?;
             let scope = scope.map(MemoryScope::as_str);
             let found = client.search_memories(&id, scope, &words).await?;
             context.output.note_unreadable(&found.unreadable);
-            tell(context, &found.items, "Nothing is found.")?;
+            tell(context, &client, &found.items, "Nothing is found.").await?;
         }
         MemoryCommand::Rm(at) => {
             let id = resolve(&client, &at.workspace).await?;
@@ -81,7 +82,7 @@ async fn set(context: &Context, client: &Client, arguments: SetMemoryArguments) 
     Ok(())
 }
 
-fn tell(context: &Context, found: &[Memory], nothing: &str) -> Outcome<()> {
+async fn tell(context: &Context, client: &Client, found: &[Memory], nothing: &str) -> Outcome<()> {
     if context.output.is_json {
         return context.output.json(&found);
     }
@@ -89,10 +90,10 @@ fn tell(context: &Context, found: &[Memory], nothing: &str) -> Outcome<()> {
         context.output.note(nothing);
         return Ok(());
     }
+    let names = Names::load(client).await;
     let row = |one: &Memory| {
         let scope = serde_json::json!(one.scope).as_str().unwrap_or_default().to_owned();
-        let author =
-            format!("{}:{}", serde_json::json!(one.author.kind).as_str().unwrap_or_default(), one.author.id);
+        let author = names.principal(&one.author);
         let mut value: String = one.value.chars().take(SHOWN_CHARACTERS).collect();
         if value.len() < one.value.len() {
             value.push('…');

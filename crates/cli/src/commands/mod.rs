@@ -17,6 +17,7 @@ mod local_files;
 mod mcp;
 mod memory;
 mod model_server;
+mod peers;
 mod people;
 mod processes;
 mod queue;
@@ -30,13 +31,14 @@ mod template;
 mod token;
 mod webhook;
 mod workspace;
+mod workspace_changes;
 
 use std::future::Future;
 
 use clap::CommandFactory as _;
 
 use self::workspace::Ask;
-use crate::arguments::{Arguments, TopCommand, WorkspaceCommand};
+use crate::arguments::{Arguments, ListArguments, TopCommand, WorkspaceCommand};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
@@ -48,7 +50,20 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Run(arguments) => block_on(run::run(context, arguments)),
         TopCommand::Agent(command) => block_on(agent::run(context, command)),
         TopCommand::Session(command) => block_on(session::run(context, command)),
-        TopCommand::Ws(command) => block_on(run_workspace_command(context, command)),
+        TopCommand::Ws(command) => in_workspace(context, command),
+        TopCommand::Ls(arguments) => in_workspace(context, WorkspaceCommand::Ls(arguments)),
+        TopCommand::Ps { workspace: Some(workspace) } => {
+            in_workspace(context, WorkspaceCommand::Ps { workspace })
+        }
+        TopCommand::Ps { workspace: None } => {
+            in_workspace(context, WorkspaceCommand::Ls(ListArguments::default()))
+        }
+        TopCommand::Exec(arguments) => in_workspace(context, WorkspaceCommand::Exec(arguments)),
+        TopCommand::Shell(arguments) => in_workspace(context, WorkspaceCommand::Shell(arguments)),
+        TopCommand::Logs(arguments) => in_workspace(context, WorkspaceCommand::Logs(arguments)),
+        TopCommand::Rm(arguments) => in_workspace(context, WorkspaceCommand::Rm(arguments)),
+        TopCommand::Peers { workspace } => block_on(peers::list_peers(context, &workspace)),
+        TopCommand::Delegation(command) => block_on(peers::run(context, command)),
         TopCommand::Chat(arguments) => block_on(chat::run(context, arguments)),
         TopCommand::Task(command) => block_on(queue::run_task(context, command)),
         TopCommand::Queue(command) => block_on(queue::run(context, command)),
@@ -76,12 +91,17 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
     }
 }
 
+fn in_workspace(context: &Context, command: WorkspaceCommand) -> Outcome<Exit> {
+    block_on(run_workspace_command(context, command))
+}
+
 async fn run_workspace_command(context: &Context, command: WorkspaceCommand) -> Outcome<Exit> {
     let client = context.client()?;
     match command {
         WorkspaceCommand::Create(arguments) => workspace::create(context, &client, *arguments).await,
         WorkspaceCommand::Ls(arguments) => workspace::list(context, &client, arguments).await,
         WorkspaceCommand::Show { workspace } => workspace::show(context, &client, &workspace).await,
+        WorkspaceCommand::Set(arguments) => workspace_changes::set(context, &client, arguments).await,
         WorkspaceCommand::Exec(arguments) => exec::run(context, &client, arguments).await,
         WorkspaceCommand::Shell(arguments) => shell::run(context, &client, arguments).await,
         WorkspaceCommand::Start(arguments) => processes::start(context, &client, arguments).await,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use warren_api::client::Client;
@@ -18,6 +19,9 @@ use crate::failure::{Outcome, Report};
 use crate::raw_mode;
 use crate::terminal_text::VisibleBytes;
 use crate::workspace_name::resolve;
+
+/// How long a process has to end before somebody is told that it did not.
+const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) async fn start(context: &Context, client: &Client, arguments: StartArguments) -> Outcome<Exit> {
     let id = resolve(client, &arguments.workspace).await?;
@@ -88,10 +92,39 @@ pub(crate) async fn kill(context: &Context, client: &Client, arguments: &KillArg
     for process in &arguments.processes {
         client.signal_process(&id, *process, signal).await?;
     }
+    let running = still_running(client, &id, &arguments.processes).await?;
     if context.output.is_json {
-        context.output.json(&serde_json::json!({ "signalled": arguments.processes }))?;
+        let document = serde_json::json!({ "signalled": arguments.processes, "running": running });
+        context.output.json(&document)?;
     }
-    Ok(Exit::OK)
+    if running.is_empty() {
+        return Ok(Exit::OK);
+    }
+    let numbers: Vec<String> = running.iter().map(ToString::to_string).collect();
+    let numbers = numbers.join(" ");
+    context.output.note(&format!(
+        "Still running: {numbers}. A shell at a terminal does not end when it is asked to; `warren ws kill {} {numbers} \
+         --signal kill` ends it without asking.",
+        arguments.workspace
+    ));
+    Ok(Exit::FAILURE)
+}
+
+/// Those that did not end within a moment. One that is no longer known has ended.
+async fn still_running(client: &Client, id: &str, processes: &[u32]) -> Outcome<Vec<u32>> {
+    let began = tokio::time::Instant::now();
+    let mut pause = Duration::from_millis(10);
+    loop {
+        let found = client.processes(id).await?.items;
+        let is_running =
+            |number: &u32| found.iter().any(|one| one.id == *number && one.state == ProcessState::Running);
+        let running: Vec<u32> = processes.iter().copied().filter(is_running).collect();
+        if running.is_empty() || began.elapsed() >= KILL_PATIENCE {
+            return Ok(running);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(200));
+    }
 }
 
 pub(crate) async fn logs(context: &Context, client: &Client, arguments: &LogsArguments) -> Outcome<Exit> {

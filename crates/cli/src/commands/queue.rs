@@ -1,9 +1,7 @@
 //! `warren queue` and `warren task`: messages on their way, and the work they lead to.
 
 use warren_api::client::Client;
-use warren_api::{
-    Author, DeliveryState, MessagePart, QueuedMessage, SendMessage, Task, TaskMessage, TaskState,
-};
+use warren_api::{DeliveryState, MessagePart, QueuedMessage, SendMessage, Task, TaskMessage, TaskState};
 use warren_doors::{Clock as _, SystemClock};
 
 use super::cursors::all_pages;
@@ -13,6 +11,7 @@ use crate::arguments::{QueueCommand, QueueState, TaskCommand};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::Outcome;
+use crate::names::Names;
 use crate::workspace_name::resolve;
 
 /// How long one request waits; many of them wait as long as it takes.
@@ -31,7 +30,8 @@ pub(crate) async fn run(context: &Context, command: QueueCommand) -> Outcome<Exi
         }
         QueueCommand::Show { workspace, id } => {
             let of = resolve(&client, &workspace).await?;
-            show_message(context, &client.queued_message(&of, &id).await?)?;
+            let message = client.queued_message(&of, &id).await?;
+            show_message(context, &client, &message).await?;
         }
         QueueCommand::Rm { workspace, id } => {
             let of = resolve(&client, &workspace).await?;
@@ -74,22 +74,22 @@ async fn list(context: &Context, client: &Client, id: &str, state: QueueState) -
         context.output.note("No messages.");
         return Ok(());
     }
-    let now = SystemClock.now();
+    let (now, names) = (SystemClock.now(), Names::load(client).await);
     let row = |one: &QueuedMessage| {
         let end = one.end.clone().or_else(|| one.reason.clone()).unwrap_or_else(|| "-".into());
         let place = one.position.map_or_else(|| "-".into(), |before| before.to_string());
         vec![
-            one.id.clone(),
             place,
-            from(&one.author),
+            names.author(&one.author),
             one.attempts.to_string(),
             end,
             age(&one.created_at, now),
             shown(&one.message),
+            one.id.clone(),
         ]
     };
     let rows: Vec<_> = found.iter().map(row).collect();
-    context.output.table(&["id", "before it", "from", "attempts", "state", "age", "message"], &rows)
+    context.output.table(&["before it", "from", "attempts", "state", "age", "message", "id"], &rows)
 }
 
 pub(crate) async fn run_task(context: &Context, command: TaskCommand) -> Outcome<Exit> {
@@ -128,7 +128,8 @@ pub(crate) async fn run_task(context: &Context, command: TaskCommand) -> Outcome
         }
         TaskCommand::Show { workspace, task } => {
             let id = resolve(&client, &workspace).await?;
-            show_task(context, &client.task(&id, &task, 0).await?)?;
+            let task = client.task(&id, &task, 0).await?;
+            show_task(context, &client, &task).await?;
         }
         TaskCommand::Cancel { workspace, task } => {
             let id = resolve(&client, &workspace).await?;
@@ -193,28 +194,24 @@ async fn list_tasks(context: &Context, client: &Client, id: &str) -> Outcome<()>
         context.output.note("No tasks. Send a message with `warren task send WORKSPACE MESSAGE`.");
         return Ok(());
     }
-    let now = SystemClock.now();
+    let (now, names) = (SystemClock.now(), Names::load(client).await);
     let row = |task: &Task| {
         let asked = task.history.first().map(shown).unwrap_or_default();
-        let from = from(&task.author);
-        vec![task.id.clone(), word(task.state), from, age(&task.created_at, now), asked]
+        let from = names.author(&task.author);
+        vec![word(task.state), from, age(&task.created_at, now), asked, task.id.clone()]
     };
     let rows: Vec<_> = found.iter().map(row).collect();
-    context.output.table(&["id", "state", "from", "age", "message"], &rows)
+    context.output.table_with_statuses(&["state", "from", "age", "message", "id"], &rows, 0)
 }
 
-fn from(author: &Author) -> String {
-    format!("{}:{}", author.kind, author.id)
-}
-
-fn show_message(context: &Context, message: &QueuedMessage) -> Outcome<()> {
+async fn show_message(context: &Context, client: &Client, message: &QueuedMessage) -> Outcome<()> {
     if context.output.is_json {
         return context.output.json(message);
     }
     let mut facts = Facts::default();
     facts.add("id", &message.id);
     facts.add("task", &message.task_id);
-    facts.add("from", from(&message.author));
+    facts.add("from", Names::load(client).await.author(&message.author));
     facts.add("state", word(message.state));
     facts.add_known("before it", message.position.map(|before| before.to_string()));
     facts.add_known("end", message.end.as_deref());
@@ -230,14 +227,14 @@ fn show_message(context: &Context, message: &QueuedMessage) -> Outcome<()> {
     facts.print(context)
 }
 
-fn show_task(context: &Context, task: &Task) -> Outcome<()> {
+async fn show_task(context: &Context, client: &Client, task: &Task) -> Outcome<()> {
     if context.output.is_json {
         return context.output.json(task);
     }
     let mut facts = Facts::default();
     facts.add("id", &task.id);
     facts.add("context", &task.context_id);
-    facts.add("from", from(&task.author));
+    facts.add("from", Names::load(client).await.author(&task.author));
     facts.add("state", word(task.state));
     facts.add("created", &task.created_at);
     facts.add("updated", &task.updated_at);

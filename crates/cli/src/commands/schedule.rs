@@ -7,10 +7,12 @@ use warren_api::{
 use warren_model::{ErrorCode, ScheduleId};
 
 use super::cursors::all_pages;
-use crate::arguments::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
+use crate::arguments::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand, span_text};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
+use crate::names::Names;
+use crate::table::readable_time;
 use crate::terminal_text::visible;
 use crate::workspace_name::resolve;
 
@@ -27,7 +29,7 @@ pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<
         ScheduleCommand::Ls { workspace } => list(context, &client, workspace).await?,
         ScheduleCommand::Show { id } => {
             let id = which(context, &client, &id).await?;
-            show(context, &client.schedule(&id).await?)?;
+            show(context, &client, &client.schedule(&id).await?).await?;
         }
         ScheduleCommand::Pause { id } => {
             let id = which(context, &client, &id).await?;
@@ -37,14 +39,14 @@ pub(crate) async fn run(context: &Context, command: ScheduleCommand) -> Outcome<
             let id = which(context, &client, &id).await?;
             tell(context, &client.resume_schedule(&id).await?)?;
         }
-        ScheduleCommand::Run { id } => {
-            let id = which(context, &client, &id).await?;
+        ScheduleCommand::Run { id: typed } => {
+            let id = which(context, &client, &typed).await?;
             let run = client.run_schedule(&id).await?;
             if context.output.is_json {
                 context.output.json(&run)?;
             } else {
                 context.output.line(&run.id)?;
-                context.output.note(&format!("See `warren schedule history {id}` for what became of it."));
+                context.output.note(&format!("See `warren schedule history {typed}` for what became of it."));
             }
         }
         ScheduleCommand::Rm { id } => {
@@ -128,12 +130,12 @@ async fn add(client: &Client, arguments: AddScheduleArguments) -> Outcome<Schedu
     Ok(client.create_schedule(&workspace_id, &schedule).await?)
 }
 
-/// One line: its id and when it fires next.
+/// One line: its name and when it fires next.
 fn tell(context: &Context, schedule: &Schedule) -> Outcome<()> {
     if context.output.is_json {
         return context.output.json(schedule);
     }
-    context.output.line(&format!("{}  {}", schedule.id, next_of(schedule)))
+    context.output.line(&format!("{}  {}", schedule.name, readable_time(&next_of(schedule))))
 }
 
 fn next_of(schedule: &Schedule) -> String {
@@ -149,7 +151,7 @@ fn timing_of(schedule: &Schedule) -> String {
     match (&schedule.cron, &schedule.time_zone, schedule.every_seconds) {
         (Some(cron), Some(zone), _) => format!("{cron} ({zone})"),
         (Some(cron), None, _) => cron.clone(),
-        (None, _, Some(seconds)) => format!("every {seconds} s"),
+        (None, _, Some(seconds)) => format!("every {}", span_text(u64::from(seconds) * 1_000)),
         (None, _, None) => "-".into(),
     }
 }
@@ -167,28 +169,31 @@ async fn list(context: &Context, client: &Client, workspace: Option<String>) -> 
         context.output.note("No schedules. Make one with `warren schedule add`.");
         return Ok(());
     }
+    let names = Names::of_workspaces(client).await;
     let row = |one: &Schedule| {
-        vec![one.id.clone(), one.name.clone(), one.workspace_id.clone(), timing_of(one), next_of(one)]
+        let workspace = names.workspace(&one.workspace_id);
+        vec![one.name.clone(), workspace, timing_of(one), next_of(one), one.id.clone()]
     };
     let rows: Vec<_> = found.iter().map(row).collect();
-    context.output.table(&["id", "name", "workspace", "when", "next"], &rows)
+    context.output.table(&["name", "workspace", "when", "next", "id"], &rows)
 }
 
-fn show(context: &Context, schedule: &Schedule) -> Outcome<()> {
+async fn show(context: &Context, client: &Client, schedule: &Schedule) -> Outcome<()> {
     if context.output.is_json {
         return context.output.json(schedule);
     }
+    let names = Names::of_workspaces(client).await;
     let policy = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let fields = [
         ("id", schedule.id.clone()),
         ("name", schedule.name.clone()),
-        ("workspace", schedule.workspace_id.clone()),
+        ("workspace", names.workspace(&schedule.workspace_id)),
         ("when", timing_of(schedule)),
-        ("jitter", format!("{} s", schedule.jitter_seconds)),
+        ("jitter", span_text(u64::from(schedule.jitter_seconds) * 1_000)),
         ("missed", policy(serde_json::json!(schedule.missed))),
         ("overlap", policy(serde_json::json!(schedule.overlap))),
         ("next", next_of(schedule)),
-        ("upcoming", schedule.upcoming.join(", ")),
+        ("upcoming", schedule.upcoming.iter().map(|at| readable_time(at)).collect::<Vec<_>>().join(", ")),
         ("prompt", schedule.prompt.clone()),
     ];
     let problem = schedule.problem.clone().map(|problem| ("problem", problem));
@@ -217,10 +222,12 @@ async fn history(context: &Context, client: &Client, id: &str, limit: u32) -> Ou
             RunState::Failed => "failed",
         };
         let slot = match (&run.slot, run.cause) {
-            (Some(slot), _) if run.slots > 1 => format!("{slot} and {} more", run.slots - 1),
+            (Some(slot), _) if run.slots > 1 => {
+                format!("{} and {} more", readable_time(slot), run.slots - 1)
+            }
             (Some(slot), _) => slot.clone(),
             (None, RunCause::Manual | RunCause::Slot | RunCause::Missed) => {
-                format!("{} (asked for)", run.created_at)
+                format!("{} (asked for)", readable_time(&run.created_at))
             }
         };
         let dash = || "-".to_owned();
@@ -246,5 +253,5 @@ async fn next(context: &Context, client: &Client, arguments: NextArguments) -> O
     if context.output.is_json {
         return context.output.json(&preview);
     }
-    preview.slots.iter().try_for_each(|slot| context.output.line(slot))
+    preview.slots.iter().try_for_each(|slot| context.output.line(&readable_time(slot)))
 }

@@ -13,6 +13,7 @@ use crate::arguments::{Span, TokenCommand, TokenKind};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::Outcome;
+use crate::names::Names;
 use crate::workspace_name::resolve;
 
 pub(crate) async fn run(context: &Context, command: TokenCommand) -> Outcome<Exit> {
@@ -121,25 +122,26 @@ async fn list(context: &Context, client: &Client) -> Outcome<()> {
     if context.output.is_json {
         return context.output.json(&found);
     }
-    let now = SystemClock.now();
-    let rows: Vec<Vec<String>> = found.iter().map(|token| row(token, now)).collect();
+    let (now, names) = (SystemClock.now(), Names::load(client).await);
+    let rows: Vec<Vec<String>> = found.iter().map(|token| row(token, now, &names)).collect();
     context
         .output
-        .table(&["id", "name", "kind", "begins with", "scopes", "age", "expires", "last used"], &rows)
+        .table(&["name", "kind", "of", "begins with", "scopes", "age", "expires", "last used", "id"], &rows)
 }
 
-fn row(token: &Token, now: Timestamp) -> Vec<String> {
+fn row(token: &Token, now: Timestamp, names: &Names) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
     let kind = serde_json::to_value(token.kind).ok();
     vec![
-        token.id.clone(),
         token.name.clone(),
         or_dash(kind.and_then(|kind| kind.as_str().map(str::to_owned))),
+        token.workspace_id.as_deref().map_or_else(|| names.principal(&token.owner), |id| names.workspace(id)),
         token.prefix.clone(),
         or_dash(Some(token.scopes.join(",")).filter(|scopes| !scopes.is_empty())),
         age(&token.created_at, now),
         or_dash(token.expires_at.clone()),
         or_dash(token.last_used_at.as_deref().map(|used| age(used, now))),
+        token.id.clone(),
     ]
 }
 

@@ -12,6 +12,7 @@ use crate::arguments::WebhookCommand;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::Outcome;
+use crate::names::Names;
 use crate::workspace_name::resolve;
 
 pub(crate) async fn run(context: &Context, command: WebhookCommand) -> Outcome<Exit> {
@@ -79,22 +80,22 @@ async fn list(context: &Context, client: &Client) -> Outcome<()> {
         context.output.note("No webhooks. Make one with `warren webhook add`.");
         return Ok(());
     }
-    let now = SystemClock.now();
+    let (now, names) = (SystemClock.now(), Names::of_workspaces(client).await);
     let row = |webhook: &Webhook| {
         let events = if webhook.events.is_empty() { "all".to_owned() } else { webhook.events.join(",") };
         let state = if webhook.is_active { "active" } else { "stopped" };
         vec![
-            webhook.id.clone(),
             webhook.name.clone(),
             webhook.url.clone(),
             events,
-            webhook.workspace_id.clone().unwrap_or_else(|| "-".into()),
+            webhook.workspace_id.as_deref().map_or_else(|| "-".into(), |id| names.workspace(id)),
             state.to_owned(),
             age(&webhook.created_at, now),
+            webhook.id.clone(),
         ]
     };
     let rows: Vec<Vec<String>> = found.iter().map(row).collect();
-    context.output.table(&["id", "name", "url", "events", "workspace", "state", "age"], &rows)
+    context.output.table(&["name", "url", "events", "workspace", "state", "age", "id"], &rows)
 }
 
 /// The youngest page: whoever looks for more asks for JSON by cursor.

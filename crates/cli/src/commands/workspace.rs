@@ -17,7 +17,9 @@ use crate::arguments::{CreateArguments, ListArguments, RemoveArguments, Span};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
+use crate::names::Names;
 use crate::output::Tone;
+use crate::terminal_text::visible;
 use crate::workspace_name::resolve;
 
 pub(crate) async fn create(context: &Context, client: &Client, arguments: CreateArguments) -> Outcome<Exit> {
@@ -25,7 +27,7 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         Some(parent) => Some(resolve(client, parent).await?),
         None => None,
     };
-    let provider = provider_config(&arguments)?;
+    let provider = provider_config(client, &arguments).await?;
     let request = CreateWorkspace {
         capabilities: capabilities(&arguments.capability)?,
         parent_id,
@@ -47,7 +49,7 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
     if context.output.is_json {
         context.output.json(&workspace)?;
     } else {
-        context.output.line(&workspace.id)?;
+        context.output.line(&workspace.name)?;
     }
     if request.template.is_some() {
         note_tier(context, &workspace.name, workspace.tier);
@@ -85,20 +87,18 @@ fn seconds(span: Span) -> Outcome<u32> {
     })
 }
 
-/// `None`: the template says.
-fn provider_config(arguments: &CreateArguments) -> Outcome<Option<Value>> {
+/// `None`: the template says, or the server chooses.
+async fn provider_config(client: &Client, arguments: &CreateArguments) -> Outcome<Option<Value>> {
     let has_run = !arguments.allow_run.is_empty() || !arguments.allow_unrestrained.is_empty();
     let knobs = arguments.provider_config.is_some() || has_run;
-    let kind = match &arguments.provider {
-        Some(kind) => kind.as_str(),
-        None if arguments.template.is_none() => "local",
-        None if knobs => {
-            let problem =
-                "--provider-config and --allow-run need --provider: a template's provider is replaced whole";
-            return Err(Report::new(ErrorCode::InvalidUsage).because(problem).into());
-        }
-        None => return Ok(None),
-    };
+    if knobs && arguments.provider.is_none() && arguments.template.is_some() {
+        let problem =
+            "--provider-config and --allow-run need --provider: a template's provider is replaced whole";
+        return Err(Report::new(ErrorCode::InvalidUsage).because(problem).into());
+    }
+    if !knobs && arguments.provider.is_none() {
+        return Ok(None);
+    }
     let mut config = match &arguments.provider_config {
         Some(text) => serde_json::from_str::<Map<String, Value>>(text).map_err(|error| {
             Report::new(ErrorCode::InvalidUsage)
@@ -106,12 +106,31 @@ fn provider_config(arguments: &CreateArguments) -> Outcome<Option<Value>> {
         })?,
         None => Map::new(),
     };
+    let kind = match &arguments.provider {
+        Some(kind) => kind.clone(),
+        None => default_kind(client).await?,
+    };
     config.insert("kind".into(), kind.into());
     if has_run {
         let (allow, unrestrained) = (&arguments.allow_run, &arguments.allow_unrestrained);
         config.insert("run".into(), json!({ "allow": allow, "allow_unrestrained": unrestrained }));
     }
     Ok(Some(Value::Object(config)))
+}
+
+/// The kind of provider that the server gives to whoever names none.
+pub(super) async fn default_kind(client: &Client) -> Outcome<String> {
+    let info = client.info().await?;
+    if let Some(kind) = info.default_provider {
+        return Ok(kind);
+    }
+    let why = info.providers.iter().filter_map(|one| Some((&one.kind, one.unavailable.as_ref()?)));
+    let report = why.fold(Report::new(ErrorCode::ProviderUnavailable), |report, (kind, why)| {
+        report.because(format!("{kind}: {why}"))
+    });
+    Err(report
+        .hint("Mend one of them (`warren doctor` helps), or go without a box: `--provider local`, which isolates nothing.")
+        .into())
 }
 
 fn capabilities(names: &[String]) -> Outcome<Option<Vec<Capability>>> {
@@ -129,7 +148,6 @@ fn from_name<T: serde::de::DeserializeOwned>(name: &str) -> Result<T, serde_json
     serde_json::from_value(Value::from(name))
 }
 
-/// The wire name of a status and the like.
 /// Asks again, at growing distances, until the workspace is no longer on its way.
 pub(super) async fn wait_until_settled(
     client: &Client,
@@ -141,8 +159,8 @@ pub(super) async fn wait_until_settled(
     while is_coming(&workspace) {
         if started.elapsed() >= Duration::from_millis(limit.ms) {
             return Err(Report::new(ErrorCode::WorkspaceNotReady)
-                .because(format!("{} is still not there after {} ms", workspace.id, limit.ms))
-                .hint(format!("It goes on by itself; look with `warren ws show {}`.", workspace.id))
+                .because(format!("{} is still not there after {} ms", workspace.name, limit.ms))
+                .hint(format!("It goes on by itself; look with `warren ws show {}`.", workspace.name))
                 .into());
         }
         tokio::time::sleep(pause).await;
@@ -171,8 +189,8 @@ fn is_coming(workspace: &Workspace) -> bool {
 pub(super) fn failed_to_open(workspace: &Workspace) -> Report {
     let reason = workspace.reason.clone().unwrap_or_else(|| "no reason was given".into());
     Report::new(ErrorCode::WorkspaceFailed).because(reason).hint(format!(
-        "Fix the cause, then run `warren ws reset {id}`, or `warren ws rm {id}`.",
-        id = workspace.id
+        "Fix the cause, then run `warren ws reset {name}`, or `warren ws rm {name}`.",
+        name = workspace.name
     ))
 }
 
@@ -209,19 +227,20 @@ pub(crate) async fn list(context: &Context, client: &Client, arguments: ListArgu
     } else {
         let now = SystemClock.now();
         let rows: Vec<Vec<String>> = found.iter().map(|one| row(one, now)).collect();
-        context.output.table(&["id", "name", "status", "reason", "provider", "age"], &rows)?;
+        let header = ["name", "status", "reason", "provider", "age", "id"];
+        context.output.table_with_statuses(&header, &rows, 1)?;
     }
     Ok(Exit::OK)
 }
 
 fn row(workspace: &Workspace, now: Timestamp) -> Vec<String> {
     vec![
-        workspace.id.clone(),
         workspace.name.clone(),
         word(workspace.status),
         workspace.reason.clone().unwrap_or_else(|| "-".into()),
         provider_kind(workspace),
         age(&workspace.created_at, now),
+        workspace.id.clone(),
     ]
 }
 
@@ -253,16 +272,20 @@ pub(crate) async fn show(context: &Context, client: &Client, name: &str) -> Outc
         document["health"] = serde_json::to_value(&health).expect("its health is JSON");
         context.output.json(&document)?;
     } else {
-        facts(&workspace, &health).print(context)?;
+        let parent = match &workspace.parent_id {
+            Some(parent) => Some(Names::of_workspaces(client).await.workspace(parent)),
+            None => None,
+        };
+        facts(&workspace, parent, &health).print(context)?;
     }
     Ok(Exit::OK)
 }
 
-fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Facts {
+fn facts(workspace: &Workspace, parent: Option<String>, health: &WorkspaceHealth) -> Facts {
     let capabilities: Vec<String> = workspace.capabilities.iter().map(word).collect();
     let mut facts = Facts::default();
-    facts.add("id", &workspace.id);
     facts.add("name", &workspace.name);
+    facts.add("id", &workspace.id);
     facts.add("status", word(workspace.status));
     facts.add_known("reason", workspace.reason.as_deref());
     facts.add("desired", word(workspace.desired));
@@ -272,7 +295,7 @@ fn facts(workspace: &Workspace, health: &WorkspaceHealth) -> Facts {
     let made_from = workspace.template.as_ref();
     facts.add_known("template", made_from.map(|stamp| format!("{} {}", stamp.name, stamp.hash)));
     facts.add_known("role", workspace.role.as_deref());
-    facts.add_known("parent", workspace.parent_id.as_deref());
+    facts.add_known("parent", parent);
     if let Some(vitals) = &workspace.vitals {
         facts.add_known("last report", vitals.last_heartbeat_at.as_deref());
         facts.add("tasks", vitals.active_tasks.to_string());
@@ -326,11 +349,11 @@ pub(crate) async fn ask(context: &Context, client: &Client, name: &str, ask: Ask
     told(context, &workspace)
 }
 
-fn told(context: &Context, workspace: &Workspace) -> Outcome<Exit> {
+pub(super) fn told(context: &Context, workspace: &Workspace) -> Outcome<Exit> {
     if context.output.is_json {
         context.output.json(workspace)?;
     } else {
-        context.output.line(&format!("{}  {}", workspace.id, word(workspace.status)))?;
+        context.output.line(&format!("{}  {}", workspace.name, word(workspace.status)))?;
     }
     Ok(Exit::OK)
 }
@@ -354,7 +377,7 @@ pub(crate) async fn remove(context: &Context, client: &Client, arguments: &Remov
     } else {
         for RemovedWorkspace { workspace, removal } in &removed {
             let word = context.output.paint("removed", Tone::Quiet);
-            context.output.text(&format!("{}  {word}\n", workspace.id))?;
+            context.output.text(&format!("{}  {word}\n", visible(&workspace.name)))?;
             let left = removal.failed + removal.pending;
             if left > 0 {
                 context.output.note(&format!(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use warren_api::client::{Client, Error};
 use warren_api::{ServerInfo, Sweep, SweepOutcome};
-use warren_model::ProviderKind;
+use warren_model::{ErrorCode, ProviderKind};
 
 use super::{Check, sign_in};
 use crate::config::{Config, Overrides, redacted_url};
@@ -111,6 +111,14 @@ async fn server(context: &Context) -> (Check, Option<ServerInfo>) {
             Check::ok(AREA, "server", format!("none runs at {url}")).warn("Start it with `warren up`."),
             None,
         ),
+        Ok(Err(Error::Problem(problem)))
+            if !is_named && problem.code == ErrorCode::Unauthenticated.as_str() =>
+        {
+            let finding = format!("the one at {url} runs on another data folder");
+            let remedy = "Name its folder with `--data DIR`, or set WARREN_URL and WARREN_TOKEN; `warren up --listen \
+                          127.0.0.1:0` starts another one.";
+            (Check::ok(AREA, "server", finding).warn(remedy), None)
+        }
         Ok(Err(error)) => {
             let remedy = match &error {
                 Error::Problem(problem) => problem.remedy.clone(),

@@ -14,8 +14,9 @@ fn stop(server: Server) {
 fn entries_are_listed_and_filtered() {
     let machine = Machine::new();
     let _server = machine.start();
-    machine.run(&["ws", "create", "one"]).expect_ok();
-    machine.run(&["ws", "create", "two"]).expect_ok();
+    for name in ["one", "two"] {
+        machine.run(&["ws", "create", name, "--provider", "local"]).expect_ok();
+    }
     let text = machine.run(&["audit", "ls", "--action", "workspace.created"]).expect_ok().text();
     assert_eq!(text.lines().count(), 3, "{text}");
     let made = machine.run(&["audit", "ls", "--action", "workspace.created", "--json"]).expect_ok().json();

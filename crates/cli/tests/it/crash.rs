@@ -9,7 +9,8 @@ fn kill_9_in_the_middle_loses_nothing_that_was_acknowledged() {
     let machine = Machine::new();
     let server = machine.start();
     let token = server.token().to_owned();
-    let id = machine.run(&["ws", "create", "demo"]).expect_ok().text().trim().to_owned();
+    let made = machine.run(&["ws", "create", "demo", "--json"]).expect_ok().json();
+    let id = made["id"].as_str().unwrap().to_owned();
     let contents = vec![7; 300_000];
     machine.run_with_input(&["ws", "files", "put", "demo", "kept.bin"], &contents).expect_ok();
     let before = machine.run(&["events", "--json"]).expect_ok().text();

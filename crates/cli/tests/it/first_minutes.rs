@@ -17,7 +17,8 @@ fn a_newcomer_makes_a_workspace_and_works_in_it_without_copying_a_token() {
         server.ready["link"].as_str().unwrap().starts_with(&format!("{}/#sign-in=wrn_login_", server.url()))
     );
 
-    let id = machine.run(&["ws", "create", "demo"]).expect_ok().text().trim().to_owned();
+    let made = machine.run(&["ws", "create", "demo", "--json"]).expect_ok().json();
+    let id = made["id"].as_str().unwrap().to_owned();
     let listed = machine.run(&["ws", "ls", "--json"]).expect_ok().json();
     assert_eq!(listed[0]["id"], id.as_str());
     assert_eq!(listed[0]["status"], "online");

@@ -19,6 +19,7 @@ mod lifecycle_kills;
 mod mcp;
 mod message_kills;
 mod model_server;
+mod newcomer;
 mod output;
 mod people;
 mod postgres;

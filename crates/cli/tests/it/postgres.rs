@@ -11,7 +11,8 @@ fn a_server_on_postgres_keeps_everything_across_a_stop_and_a_kill() {
     let start = || machine.start_with(&["--listen", "127.0.0.1:0", "--database", &database.url]);
     let server = start();
     let token = server.token().to_owned();
-    let id = machine.run(&["ws", "create", "demo"]).expect_ok().text().trim().to_owned();
+    let made = machine.run(&["ws", "create", "demo", "--json"]).expect_ok().json();
+    let id = made["id"].as_str().unwrap().to_owned();
     machine.run_with_input(&["ws", "files", "put", "demo", "a.txt"], b"hello\n").expect_ok();
     let ran = machine.run(&["ws", "exec", "demo", "--shell", "cat a.txt; echo more >> a.txt; exit 7"]);
     assert_eq!((ran.code, ran.text().as_str()), (Some(7), "hello\n"));

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 
 use crate::pty::Pty;
-use crate::warren::{Ended, Machine, Server, wait_until};
+use crate::warren::{Ended, Machine, NOWHERE, Server, wait_until};
 
 /// What the guided agent says when the deletion was approved.
 const GONE: &str = "`hello.txt` is gone, because you said yes.";
@@ -423,7 +423,7 @@ fn what_is_wrong_with_a_run_is_told_with_its_place_and_leaves_nothing_behind() {
             assert!(cause.starts_with(place), "{cause}");
         }
     }
-    let no_server = machine.run(&["run", "--json"]).expect_error(6, "server_unreachable");
+    let no_server = machine.run(&["run", "--json", "--url", NOWHERE]).expect_error(6, "server_unreachable");
     assert!(no_server["hint"].as_str().unwrap().contains("warren up"), "{no_server}");
 
     let _server = machine.start();

@@ -100,7 +100,7 @@ fn the_printed_link_signs_a_browser_in_once() {
 #[test]
 fn a_person_is_told_the_folder_the_providers_and_the_link() {
     let machine = Machine::new();
-    let server = machine.start_for_people();
+    let server = machine.start_for_people(&[]);
     let text = &server.banner;
     for part in ["Warren 0.", "data ", "warren.db", "local ", "No isolation.", "/#sign-in=wrn_login_"] {
         assert!(text.contains(part), "{part}: {text}");

@@ -46,9 +46,14 @@ fn a_tree_is_checked_stored_imported_and_taken_down_from_the_command_line() {
     let report = machine.run(&import).expect_ok().json();
     assert_eq!((&report["created"], &report["nodes"][1]["path"]), (&json!(2), &json!("lead/critic")));
     let expand = [&["ws", "expand", "lead", "--template", "team", "--json"][..], &provided].concat();
-    assert_eq!(machine.run(&expand).expect_ok().json()["created"], 2);
+    let taken = machine.run(&expand);
+    assert_eq!(
+        (taken.code, &taken.json()["nodes"][1]["problem"]["code"]),
+        (Some(1), &json!("workspace_exists"))
+    );
     let collapsed = machine.run(&["ws", "collapse", "lead", "--json"]).expect_ok().json();
-    assert_eq!(collapsed["removal"]["marked"], 3);
+    assert_eq!(collapsed["removal"]["marked"], 2);
+    assert_eq!(machine.run(&expand).expect_ok().json()["created"], 2);
     machine.run(&["template", "rm", "team"]).expect_ok();
     machine.run(&["template", "show", "team", "--json"]).expect_error(3, "template_not_found");
 }

@@ -8,11 +8,19 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// How a command ended and what it printed.
-#[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
+}
+
+/// As text, since a person reads it when a test fails.
+impl std::fmt::Debug for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let code = self.code.map_or_else(|| "by a signal".to_owned(), |code| code.to_string());
+        write!(f, "exit {code}\n── stdout\n{}", String::from_utf8_lossy(&self.stdout))?;
+        write!(f, "\n── stderr\n{}\n──", self.stderr)
+    }
 }
 
 impl Ended {
@@ -116,8 +124,8 @@ impl Machine {
     }
 
     /// Starts a server without `--json` and reads what it says up to its last line.
-    pub(crate) fn start_for_people(&self) -> Server {
-        let mut command = self.command(&["up", "--listen", "127.0.0.1:0"]);
+    pub(crate) fn start_for_people(&self, arguments: &[&str]) -> Server {
+        let mut command = self.command(&[&["up", "--listen", "127.0.0.1:0"], arguments].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut banner = String::new();
@@ -127,6 +135,9 @@ impl Machine {
         Server { child, ready: Value::Null, banner, _stdout: stdout }
     }
 }
+
+/// Where nothing listens: what is tried without a server must not find the one that somebody runs on the usual port.
+pub(crate) const NOWHERE: &str = "http://127.0.0.1:9";
 
 /// Waits for something that should happen soon.
 #[track_caller]
@@ -201,4 +212,13 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+// Q1: what a failing test prints is read by a person.
+#[test]
+fn what_a_command_printed_is_told_as_text() {
+    let ended = Ended { code: Some(3), stdout: b"h\xc3\xa9llo\n\xff".to_vec(), stderr: "error: no\n".into() };
+    let told = format!("{ended:?}");
+    assert!(told.contains("exit 3") && told.contains("h\u{e9}llo") && told.contains("error: no"), "{told}");
+    assert!(!told.contains("104, "), "{told}");
 }

@@ -25,7 +25,9 @@ use crate::lifecycle::{SignalOptions, Signals, TxInputs, apply_signal};
 use crate::orgs::{Grant, WorkspaceRoom};
 use crate::secrets::SecretValues;
 use crate::workspaces::ancestry::check_parent;
-use crate::workspaces::{CreateWorkspace, WorkspaceOptions, Workspaces, check_stored_agent, insert_drafted};
+use crate::workspaces::{
+    CreateWorkspace, WorkspaceOptions, Workspaces, check_stored_agent, insert_drafted, require_free_name,
+};
 
 const SECRETS_PAGE: u32 = 500;
 
@@ -305,6 +307,10 @@ fn insert_all(
     drafts: &[Draft],
 ) -> Result<Vec<Result<Workspace, Error>>, Error> {
     let InsertInputs { place, max, .. } = *inserting;
+    // Also where no workspace comes to be made: a wrong place is what is wrong with the request.
+    if let (Some(parent_id), Some(Ok(row))) = (place.parent_id, drafts.first().map(|draft| &draft.row)) {
+        check_parent(tx, row.id, place.org_id, parent_id)?;
+    }
     let room = WorkspaceRoom::of(tx, place.org_id, max)?;
     let mut count = tx.count_workspaces(place.org_id)?;
     let mut outcomes: Vec<Result<Workspace, Error>> = Vec::with_capacity(drafts.len());
@@ -319,6 +325,7 @@ fn insert_all(
         let row = match (draft.row.clone(), parent_id) {
             (Ok(_), Ok(_)) if count >= room.max => Err(room.refusal()),
             (Ok(row), Ok(_)) if let Err(error) = check_stored_agent(tx, &row) => Err(error),
+            (Ok(row), Ok(_)) if let Err(error) = require_free_name(tx, &row) => Err(error),
             (Ok(row), Ok(parent_id)) => {
                 let row = Workspace { parent_id, created_at: in_order(row.created_at, at), ..row };
                 count += 1;

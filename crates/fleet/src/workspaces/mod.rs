@@ -2,11 +2,13 @@
 
 pub(crate) mod ancestry;
 mod initial_schedules;
+mod offered;
 mod patch;
 mod peer_policy;
 mod removal;
 mod requests;
 
+pub use offered::OfferedProvider;
 pub use removal::{Collapse, Removal, RemovalCounts};
 pub use requests::{CreateWorkspace, PatchWorkspace, WorkspaceOptions};
 
@@ -120,6 +122,7 @@ impl Workspaces {
                 if let Some(parent_id) = row.parent_id {
                     check_parent(tx, row.id, row.org_id, parent_id)?;
                 }
+                require_free_name(tx, &row)?;
                 check_stored_agent(tx, &row)?;
                 insert_drafted(tx, &row, &by, &actor, max_schedules)
             })
@@ -220,7 +223,7 @@ pub(crate) fn insert_drafted(
     actor: &Actor,
     max_schedules: u64,
 ) -> Result<(), Error> {
-    tx.insert_workspace(row)?;
+    tx.insert_workspace(row).map_err(|error| taken_meanwhile(error, row))?;
     initial_schedules::insert(tx, row, by, actor, max_schedules)?;
     let now = row.created_at;
     let data = WorkspaceCreated {
@@ -241,6 +244,32 @@ pub(crate) fn insert_drafted(
         tx.append_audit(&actor.did_to_workspace(now, action, row.id, &details))?;
     }
     Ok(())
+}
+
+/// A living workspace is found by its name, so that no other one of its org has it.
+pub(crate) fn require_free_name(tx: &mut dyn WriteTx, row: &Workspace) -> Result<(), Error> {
+    let query = WorkspaceQuery {
+        org_id: Some(row.org_id),
+        name: Some(row.name.to_string()),
+        ..WorkspaceQuery::all(1)
+    };
+    match tx.workspaces(&query)?.rows.first() {
+        Some(other) if other.id != row.id => {
+            let detail = format!("`{}` is the workspace {}, which is {}", row.name, other.id, other.status);
+            Err(Error::with_detail(ErrorCode::WorkspaceExists, detail))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The store refuses a second one too: of two requests for one name at the same time, one wins.
+pub(crate) fn taken_meanwhile(error: warren_store::Error, row: &Workspace) -> Error {
+    match error {
+        warren_store::Error::AlreadyExists => {
+            Error::with_detail(ErrorCode::WorkspaceExists, format!("`{}` was given away meanwhile", row.name))
+        }
+        other => other.into(),
+    }
 }
 
 pub(crate) fn check_version(row: &Workspace, expected: Option<u64>) -> Result<(), Error> {

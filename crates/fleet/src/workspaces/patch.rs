@@ -6,7 +6,10 @@ use warren_service::{Action, Actor, Error, Identity};
 use warren_store::WriteTx;
 
 use super::ancestry::check_move;
-use super::{PatchWorkspace, Workspaces, check_agent, check_stored_agent, check_version, live_row};
+use super::{
+    PatchWorkspace, Workspaces, check_agent, check_stored_agent, check_version, live_row, require_free_name,
+    taken_meanwhile,
+};
 use crate::lifecycle::{DesiredChange, TxInputs, apply_desired, event_of};
 
 impl Workspaces {
@@ -61,7 +64,7 @@ fn apply_patch(
     let (action, details) = (AuditAction::WorkspaceChanged, AuditDetails::Event(event.data.clone()));
     tx.append_audit(&actor.did_to_workspace(inputs.now, action, row.id, &details))?;
     tx.append_event(&event)?;
-    row.version = tx.update_workspace(&row, row.version)?;
+    row.version = tx.update_workspace(&row, row.version).map_err(|error| taken_meanwhile(error, &row))?;
     match wanted {
         Some(desired) => apply_desired(tx, row, DesiredChange::to(desired), inputs),
         None => Ok(vec![row]),
@@ -103,6 +106,10 @@ fn apply_fields(
         };
     }
     put(&mut spec.agent.prompts, Some(&prompts), "prompts", &mut fields);
+    if fields.contains(&"name") {
+        require_free_name(tx, row)?;
+    }
+    let spec = &row.spec;
     if ["command", "agent", "model", "prompts"].iter().any(|name| fields.contains(name)) {
         check_agent(spec)?;
     }

@@ -73,11 +73,17 @@ async fn a_tree_comes_back_exactly_under_new_ids() {
         assert_ne!(second.origin.workspace_id, first.origin.workspace_id);
 
         // Once more, from the copy; and what rested rests from its first moment.
-        let third = import(&other, second).await;
-        assert_eq!(export(&other, id_at(&third, 0)).await.root, first.root);
-        other.wait_for(id_at(&third, 2), Status::Paused).await;
-        other.wait_for(id_at(&third, 3), Status::Paused).await;
-        other.wait_for(id_at(&third, 4), Status::Hibernated).await;
+        let last = Bed::on_sqlite(BedOptions::default()).await;
+        let third = import(&last, second.clone()).await;
+        assert_eq!(export(&last, id_at(&third, 0)).await.root, first.root);
+        last.wait_for(id_at(&third, 2), Status::Paused).await;
+        last.wait_for(id_at(&third, 3), Status::Paused).await;
+        last.wait_for(id_at(&third, 4), Status::Hibernated).await;
+
+        // F3: beside the one that it was taken from, its names are not free.
+        let beside =
+            other.fleet.bundles.import(&other.operator, second, None, &["KEY".into()]).await.unwrap();
+        assert_eq!(beside.nodes[0].outcome.as_ref().unwrap_err().code, ErrorCode::WorkspaceExists);
     }
 }
 

@@ -93,6 +93,7 @@ async fn a_bundle_makes_the_same_tree_again_under_new_ids() {
         assert!(made.is_complete());
         let first = made.nodes[0].outcome.clone().unwrap();
         let bundle = bed.fleet.bundles.export(&bed.operator, first.id, true).await.unwrap();
+        bed.remove(first.id).await;
         let copy = bed.fleet.bundles.import(&bed.operator, bundle, None, &[]).await.unwrap();
         assert!(copy.is_complete());
         let names = |nodes: &[warren_fleet::ImportedNode]| -> Vec<WorkspaceName> {
@@ -401,5 +402,27 @@ async fn an_operators_privileged_template_is_changed_by_operators_only_and_all_w
             ("template.removed", "coder", false),
         ];
         assert_eq!(of_templates, expected);
+    }
+}
+
+// F3, F50: in a tree too a name is given once; the one that has it is told, and the rest is made.
+#[tokio::test]
+async fn a_tree_does_not_take_names_that_others_have() {
+    for bed in Bed::on_each_store().await {
+        bed.online(Bed::request("tester")).await;
+        let mut root = memory("lead");
+        root["children"] = json!([memory("tester"), memory("writer"), memory("writer")]);
+        let import = Import { roots: vec![blueprint(root)], parent_id: None, provided_env: Vec::new() };
+        let report = bed.fleet.imports.tree(&bed.operator, import.clone()).await.unwrap();
+        let codes = |report: &ImportReport| {
+            let told =
+                |node: &warren_fleet::ImportedNode| node.outcome.as_ref().err().map(|error| error.code);
+            report.nodes.iter().map(told).collect::<Vec<_>>()
+        };
+        let taken = Some(ErrorCode::WorkspaceExists);
+        assert_eq!(codes(&report), [None, taken, None, taken]);
+        let again = bed.fleet.imports.tree(&bed.operator, import).await.unwrap();
+        let orphaned = Some(ErrorCode::ParentNotCreated);
+        assert_eq!(codes(&again), [taken, orphaned, orphaned, orphaned]);
     }
 }

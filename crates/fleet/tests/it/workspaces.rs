@@ -267,3 +267,52 @@ async fn a_place_that_vanished_is_found_out_by_the_first_use_and_told() {
         assert_eq!(bed.row(id).await.version, row.version);
     }
 }
+
+// F3, S11: commands are given names, so that a name must lead to one workspace.
+#[tokio::test]
+async fn a_name_is_given_once_and_is_free_again_when_its_workspace_is_removed() {
+    for bed in Bed::on_each_store().await {
+        let workspaces = &bed.fleet.workspaces;
+        let first = bed.online(Bed::request("demo")).await;
+        let refused = workspaces.create(&bed.operator, Bed::request("demo")).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::WorkspaceExists);
+        assert!(refused.detail.unwrap().contains(&first.id.to_string()), "it says which one has it");
+
+        let other = bed.online(Bed::request("other")).await;
+        let rename = |name: &str| PatchWorkspace { name: Some(name.parse().unwrap()), ..Default::default() };
+        let refused = workspaces.patch(&bed.operator, other.id, rename("demo"), None).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::WorkspaceExists);
+        let same = workspaces.patch(&bed.operator, first.id, rename("demo"), None).await.unwrap();
+        assert_eq!(same.version, bed.row(first.id).await.version, "one's own name is no change");
+
+        workspaces.remove(&bed.operator, first.id, None, false).await.unwrap();
+        let renamed = workspaces.patch(&bed.operator, other.id, rename("demo"), None).await.unwrap();
+        assert_eq!(renamed.name.as_str(), "demo");
+    }
+}
+
+// F3: of many who ask at the same time, one gets the name, and nothing is left of the others.
+#[tokio::test]
+async fn of_many_who_ask_for_a_name_at_once_one_gets_it() {
+    for bed in Bed::on_each_store().await {
+        let asked = (0..8).map(|_| bed.fleet.workspaces.create(&bed.operator, Bed::request("demo")));
+        let outcomes = futures_util::future::join_all(asked).await;
+        let made: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.as_ref().ok()).collect();
+        assert_eq!(made.len(), 1, "{outcomes:?}");
+        let refused = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+        assert!(refused.into_iter().all(|error| error.code == ErrorCode::WorkspaceExists), "{outcomes:?}");
+        assert_eq!(bed.events(EventKind::WorkspaceCreated).await.len(), 1);
+
+        // The same for renames.
+        let mut others = Vec::new();
+        for number in 0..4 {
+            others.push(bed.online(Bed::request(&format!("other {number}"))).await.id);
+        }
+        let patch = || PatchWorkspace { name: Some("wanted".parse().unwrap()), ..Default::default() };
+        let asked = others.iter().map(|id| bed.fleet.workspaces.patch(&bed.operator, *id, patch(), None));
+        let outcomes = futures_util::future::join_all(asked).await;
+        assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{outcomes:?}");
+        let refused = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+        assert!(refused.into_iter().all(|error| error.code == ErrorCode::WorkspaceExists), "{outcomes:?}");
+    }
+}

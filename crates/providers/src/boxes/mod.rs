@@ -15,6 +15,7 @@ mod dialog;
 pub(crate) mod disk;
 pub(crate) mod files;
 pub(crate) mod hidden_files;
+pub(crate) mod memory_limit;
 pub(crate) mod mounts;
 pub(crate) mod not_held;
 pub(crate) mod owner;

@@ -30,6 +30,7 @@ use warren_workspace::{Error, WorkspacePath};
 use super::channel::{ActiveCall, Channel, ChannelError};
 use super::dialog;
 use super::disk::DiskMeter;
+use super::memory_limit::{MemoryLimit, MemoryWatch};
 use crate::directory::{OpenDirectory, blocking, open_emptied};
 use crate::process::{Arguments, HeadTail, Sources, Spill, build_environment, program_name};
 
@@ -82,6 +83,7 @@ pub(crate) struct BoxShell {
     open_spill: OpenSpill,
     end_box: EndBox,
     runner: &'static str,
+    memory: MemoryLimit,
     closing: CancellationToken,
     runs: TaskTracker,
     disk: Option<Arc<DiskMeter>>,
@@ -105,6 +107,7 @@ pub(crate) struct BoxParts {
     pub(crate) end_box: EndBox,
     /// Where the runner is in the box.
     pub(crate) runner: &'static str,
+    pub(crate) memory: MemoryLimit,
 }
 
 impl BoxShell {
@@ -117,6 +120,7 @@ impl BoxShell {
             open_spill: parts.open_spill,
             end_box: parts.end_box,
             runner: parts.runner,
+            memory: parts.memory,
             closing: CancellationToken::new(),
             runs: TaskTracker::new(),
             disk: None,
@@ -227,6 +231,7 @@ impl BoxShell {
             closing: self.closing.clone(),
             end_box: Arc::clone(&self.end_box),
             is_taken_up: false,
+            memory: self.memory.watch(),
         }
     }
 
@@ -292,6 +297,7 @@ struct Running {
     end_box: EndBox,
     /// Somebody else began it, some time ago.
     is_taken_up: bool,
+    memory: MemoryWatch,
 }
 
 type EventChannel = (mpsc::Sender<Result<RunEvent, Error>>, mpsc::Receiver<Result<RunEvent, Error>>);
@@ -370,6 +376,12 @@ impl Running {
     async fn result(mut self, exit: Exit) -> Result<RunResult, Error> {
         if let Some(spill) = &mut self.spill {
             spill.finish().await?;
+        }
+        if let Some(line) = self.memory.line(&exit).map(Bytes::from) {
+            self.stderr.push(&line);
+            if let Some(events) = &self.events {
+                let _ = events.send(Ok(RunEvent::Stderr(line))).await;
+            }
         }
         Ok(RunResult {
             exit_code: exit.exit_code,

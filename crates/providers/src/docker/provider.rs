@@ -30,6 +30,7 @@ use crate::boxes::config::{BoxConfig, check_offered};
 use crate::boxes::disk::{self, DiskKeeper, DiskMeter, LookForHidden, MEASURED};
 use crate::boxes::files::BoxFs;
 use crate::boxes::hidden_files::{HiddenFiles, family_of, hidden_files};
+use crate::boxes::memory_limit::MemoryLimit;
 use crate::boxes::not_held::not_held;
 use crate::boxes::shell::{BoxParts, BoxShell, EndBox, OpenSpill, spill_opener};
 use crate::boxes::{program, reference, syscalls};
@@ -216,6 +217,7 @@ impl DockerProvider {
             open_spill,
             end_box: self.killer(&entered),
             runner: RUNNER,
+            memory: MemoryLimit::untold(config.limits.memory_mb),
         });
         let shell = match meter {
             Some(meter) => shell.with_disk(meter),

@@ -24,6 +24,7 @@ use super::launch::{Launcher, Started};
 use crate::boxes::channel::{Channel, ChannelError};
 use crate::boxes::disk::LookForHidden;
 use crate::boxes::hidden_files::{family_of, hidden_files};
+use crate::boxes::memory_limit::CountKills;
 use crate::directory::blocking;
 use crate::readiness;
 
@@ -99,6 +100,12 @@ impl LiveBox {
         Arc::new(move |device| {
             hidden_files(|| cgroup.processes().unwrap_or_else(|| family_of(process)), device)
         })
+    }
+
+    /// Asks the kernel how often the box met its memory limit.
+    pub(super) fn count_kills(&self) -> CountKills {
+        let cgroup = self.cgroup.clone();
+        Arc::new(move || cgroup.memory_kills())
     }
 
     /// A handle by which others may end it without keeping it.

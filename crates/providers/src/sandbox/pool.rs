@@ -132,7 +132,7 @@ fn is_empty(folder: &Path) -> bool {
     true
 }
 
-fn discard(spare: &SpareBox) {
+pub(super) fn discard(spare: &SpareBox) {
     spare.live.kill();
     // Empty, or else swept with the next start.
     let _ = std::fs::remove_dir(&spare.folder);

@@ -29,10 +29,11 @@ use super::box_etc;
 use super::cgroup::Cgroups;
 use super::launch::{Launch, Launcher, PassedTree};
 use super::live_box::LiveBox;
-use super::pool::{Policy, Pool, SpareBox};
+use super::pool::{self, Policy, Pool, SpareBox};
 use super::workspace::{Boxed, SandboxWorkspace};
 use crate::boxes::config::{BoxConfig, check_offered};
 use crate::boxes::disk::{self, DiskKeeper, MEASURED};
+use crate::boxes::memory_limit::MemoryLimit;
 use crate::boxes::mounts::{self, Grant};
 use crate::boxes::not_held::not_held;
 use crate::boxes::owner::Owners;
@@ -96,6 +97,8 @@ struct Inner {
     pool: Pool,
     disks: DiskKeeper,
     found: Mutex<Option<Bubblewrap>>,
+    /// The bubblewrap that a box was made with.
+    works: tokio::sync::Mutex<Option<Bubblewrap>>,
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,6 +158,7 @@ impl SandboxProvider {
                 pool: Pool::new(settings.pool_size),
                 disks: DiskKeeper::default(),
                 found: Mutex::default(),
+                works: tokio::sync::Mutex::default(),
                 settings,
                 base,
             }),
@@ -334,6 +338,18 @@ impl Inner {
         }
     }
 
+    /// Makes a box and ends it, unless one was made before with this bubblewrap: that the program is there says nothing of
+    /// a host that forbids user namespaces.
+    async fn try_once(&self) -> Result<(), Error> {
+        let bubblewrap = self.bubblewrap(Isolation::Auto)?;
+        let mut works = self.works.lock().await;
+        if works.as_ref() != Some(&bubblewrap) {
+            pool::discard(&self.make_spare().await?);
+            *works = Some(bubblewrap);
+        }
+        Ok(())
+    }
+
     async fn make_spare(&self) -> Result<SpareBox, Error> {
         let config = SandboxConfig::default();
         let policy = Policy::of(&config, self.bubblewrap(config.isolation)?);
@@ -394,6 +410,7 @@ impl Inner {
                 open_spill: spill_opener(Arc::clone(&place)),
                 end_box: live.killer(),
                 runner: RUNNER,
+                memory: MemoryLimit { mb: config.limits.memory_mb, count_kills: live.count_kills() },
             })
             .with_disk(meter);
             Boxed { shell, live }
@@ -480,7 +497,7 @@ impl Provider for SandboxProvider {
     }
 
     async fn availability(&self) -> Result<(), Error> {
-        self.bubblewrap().map(drop)
+        self.inner.try_once().await
     }
 
     fn check(&self, config: &ProviderConfig) -> Result<(), Error> {

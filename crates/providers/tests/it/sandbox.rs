@@ -315,3 +315,42 @@ async fn a_box_tells_that_it_is_there_and_one_that_was_killed_or_closed_is_gone(
         provider.open(OpenRequest { workspace_id: new_id(), config, declared }).await.unwrap().workspace;
     assert_eq!(files.presence().await, Presence::Here);
 }
+
+// W72, S11: that the program is there says nothing of a host that does not let it make a box.
+#[tokio::test]
+async fn a_bubblewrap_that_makes_no_box_is_not_available() {
+    let folder = tempfile::tempdir().unwrap();
+    provider(&folder.path().join("good"), 0).availability().await.unwrap();
+    let left: Vec<_> = std::fs::read_dir(folder.path().join("good")).unwrap().flatten().collect();
+    let spares = left.iter().filter(|entry| entry.file_name().to_string_lossy().starts_with(".pool"));
+    assert_eq!(spares.count(), 0, "the trial leaves nothing behind: {left:?}");
+
+    let program = folder.path().join("bwrap");
+    let script = "#!/bin/sh\n[ \"$1\" = --version ] && echo bubblewrap 0.12.0 && exit\n\
+                  echo 'bwrap: No permissions to create new namespace' >&2\nexit 1\n";
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let settings = SandboxSettings { bubblewrap: vec![program], ..SandboxSettings::default() };
+    let base = folder.path().join("bad");
+    let clock = Arc::new(SystemClock);
+    let bad = SandboxProvider::new(&base, settings, Environment::default(), clock, &OsEntropy).unwrap();
+    let error = bad.availability().await.unwrap_err();
+    assert_eq!(error.code(), warren_model::ErrorCode::ProviderUnavailable, "{error}");
+    assert!(error.to_string().contains("namespace"), "{error}");
+}
+
+// W31, W72: what the kernel says to nobody is told with the limit that was met.
+#[tokio::test(flavor = "multi_thread")]
+async fn out_of_memory_says_which_limit_was_met() {
+    let folder = tempfile::tempdir().unwrap();
+    let provider = provider(folder.path(), 0);
+    let limits = BoxLimits { memory_mb: 64, ..BoxLimits::default() };
+    let opened = open(&provider, SandboxConfig { limits, ..SandboxConfig::default() }).await.unwrap();
+    let hungry = "x=$(head -c 200000000 /dev/zero | tr '\\0' 'x'); echo ${#x}";
+    let told = output(&opened.workspace, hungry).await;
+    if rustix::process::geteuid().is_root() {
+        assert!(told.contains("out of memory") && told.contains("limit of 64 MB"), "{told}");
+    }
+    let result = run(&opened.workspace, "echo fine; exit 3").await.unwrap();
+    assert!(result.stderr.bytes.is_empty(), "nothing is said of a plain failure: {result:?}");
+}

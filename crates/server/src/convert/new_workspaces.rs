@@ -8,15 +8,18 @@ use warren_model::ErrorCode;
 use super::{capabilities_from, id_from, runtime_from, tier_from};
 use crate::problem::Failure;
 
-pub(crate) fn new_workspace_from(body: api::CreateWorkspace) -> Result<CreateWorkspace, Failure> {
+/// `provider` is what the request says, or what it gets if it says nothing.
+pub(crate) fn new_workspace_from(
+    body: api::CreateWorkspace,
+    provider: model::ProviderConfig,
+) -> Result<CreateWorkspace, Failure> {
     if !body.provided_env.is_empty() {
         let detail = "provided_env: only a template requires variables";
         return Err(Failure::new(ErrorCode::InvalidRequest, detail));
     }
-    let missing = || Failure::new(ErrorCode::InvalidRequest, "missing field `provider`");
     Ok(CreateWorkspace {
         name: body.name.parse().map_err(|error| invalid("name", &error))?,
-        provider: provider_from(body.provider.ok_or_else(missing)?)?,
+        provider,
         capabilities: body.capabilities.as_deref().map(capabilities_from),
         parent_id: body.parent_id.as_deref().map(|id| id_from("parent_id", id)).transpose()?,
         runtime: body.runtime.map_or(model::Runtime::Hosted, runtime_from),
@@ -69,7 +72,7 @@ pub(crate) fn agent_name_from(text: Option<&str>) -> Result<Option<model::AgentN
     text.map(str::parse).transpose().map_err(|error| invalid("agent", &error))
 }
 
-fn provider_from(value: serde_json::Value) -> Result<model::ProviderConfig, Failure> {
+pub(crate) fn provider_from(value: serde_json::Value) -> Result<model::ProviderConfig, Failure> {
     // Its other errors begin with the field, such as `limits.pids: …`.
     let at = if value.is_object() { "provider." } else { "provider: " };
     serde_json::from_value(value)

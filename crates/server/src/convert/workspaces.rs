@@ -6,7 +6,7 @@ use warren_fleet::RemovalCounts;
 use warren_model as model;
 use warren_model::Timestamp;
 use warren_workspace::registry::Description;
-use warren_workspace::{is_boxed, run_warning};
+use warren_workspace::{is_boxed, provider_warning, run_warning};
 
 use super::runtimes::vitals;
 
@@ -139,8 +139,10 @@ pub(crate) fn workspace(
 }
 
 fn warnings(provider: &model::ProviderConfig) -> Vec<String> {
+    let unboxed = provider_warning(provider.kind()).map(str::to_owned);
     let policy = provider.run_policy();
-    policy.and_then(|policy| run_warning(policy, is_boxed(provider.kind()))).into_iter().collect()
+    let run = policy.and_then(|policy| run_warning(policy, is_boxed(provider.kind())));
+    unboxed.into_iter().chain(run).collect()
 }
 
 fn behind_of(cause: model::BehindOf) -> api::BehindOf {

@@ -1,6 +1,7 @@
 //! Workspaces: made, listed, shown, removed.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 use utoipa::IntoParams;
 use warren_api as api;
 use warren_fleet::{Removal, WorkspaceQuery};
@@ -20,8 +21,22 @@ pub(crate) async fn create(
 ) -> Result<model::Workspace, Failure> {
     Ok(match &body.template {
         Some(_) => app.fleet.imports.create_from_template(who, convert::template_import_from(body)?).await?,
-        None => app.fleet.workspaces.create(who, convert::new_workspace_from(body)?).await?,
+        None => {
+            who.may_in_own_org(Action::WriteWorkspaces)?;
+            let provider = provider(app, body.provider.clone()).await?;
+            app.fleet.workspaces.create(who, convert::new_workspace_from(body, provider)?).await?
+        }
     })
+}
+
+async fn provider(app: &App, asked: Option<Value>) -> Result<model::ProviderConfig, Failure> {
+    match asked {
+        Some(asked) => convert::provider_from(asked),
+        None => {
+            let kind = app.fleet.workspaces.default_provider().await?;
+            convert::provider_from(json!({ "kind": kind }))
+        }
+    }
 }
 
 #[derive(Debug, Deserialize, IntoParams)]

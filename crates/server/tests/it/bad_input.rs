@@ -60,7 +60,7 @@ async fn bad_bodies_are_refused_with_the_field_that_is_wrong() {
         ),
     ];
     for (body, code, detail) in cases {
-        let answer = warren.post("/api/v1/workspaces", body).await;
+        let answer = warren.create(body).await;
         assert_eq!(answer.code(), *code, "{body} gave {}", answer.text());
         let problem = answer.json();
         assert!(
@@ -342,7 +342,7 @@ async fn a_tree_has_no_cycles_and_an_end() {
     let mut depth = chain.len();
     loop {
         let body = json!({ "name": "deep", "provider": memory(), "parent_id": last.to_string() });
-        let answer = warren.post("/api/v1/workspaces", &body).await;
+        let answer = warren.create(&body).await;
         if answer.status != 201 {
             assert_eq!((answer.status, answer.code()), (400, "invalid_request".into()), "{}", answer.text());
             break;
@@ -383,7 +383,7 @@ async fn a_parent_in_another_org_or_removed_or_unknown_is_not_found() {
     let unknown = warren_model::WorkspaceId::from_parts(warren_model::Timestamp::from_micros(7_000), [1; 10]);
     for parent in [foreign, removed, unknown] {
         let body = json!({ "name": "x", "provider": memory(), "parent_id": parent.to_string() });
-        let refused = warren.post("/api/v1/workspaces", &body).await;
+        let refused = warren.create(&body).await;
         assert_eq!(refused.code(), "parent_not_found", "{}", refused.text());
         let path = format!("/api/v1/workspaces/{own}");
         let refused = warren.patch(&path, &json!({ "parent_id": parent.to_string() })).await;

@@ -19,7 +19,7 @@ async fn no_secret_is_in_a_bundle() {
     let warren = Warren::builder().environment(environment).start().await;
     let provider = json!({ "kind": "local", "pass_env": ["CANARY"], "run": { "allow": ["ls"] } });
     let body = json!({ "name": "x", "provider": provider, "runtime": "external" });
-    let id = warren.post("/api/v1/workspaces", &body).await.json()["id"].as_str().unwrap().to_owned();
+    let id = warren.create(&body).await.json()["id"].as_str().unwrap().to_owned();
     warren.wait_for_status(id.parse().unwrap(), Status::AwaitingAgent).await;
     let path = format!("/api/v1/workspaces/{id}");
     let mut secrets = vec![canary.to_owned(), warren.token.clone()];

@@ -13,7 +13,7 @@ pub(crate) fn clock() -> Arc<ManualClock> {
 
 /// Makes a workspace and does not wait for anything.
 pub(crate) async fn create(warren: &Warren, body: &Value) -> WorkspaceId {
-    let answer = warren.post("/api/v1/workspaces", body).await;
+    let answer = warren.create(body).await;
     assert_eq!(answer.status, 201, "{}", answer.text());
     answer.json()["id"].as_str().unwrap().parse().unwrap()
 }

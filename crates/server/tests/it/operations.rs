@@ -1,4 +1,8 @@
+use std::sync::Arc;
+
 use serde_json::json;
+use warren_doors::{Environment, OsEntropy, SystemClock};
+use warren_providers::{SandboxProvider, SandboxSettings};
 use warren_testkit::Warren;
 
 use crate::memory;
@@ -170,4 +174,26 @@ async fn info_tells_what_this_server_offers() {
     let kinds: Vec<_> = info["providers"].as_array().unwrap().iter().map(|one| one["kind"].clone()).collect();
     assert_eq!(kinds, ["memory", "local"]);
     assert!(info["providers"][1]["note"].as_str().unwrap().contains("No isolation"));
+    assert_eq!(info.get("default_provider"), None, "neither of them is chosen by itself: {info}");
+}
+
+// S11, W72: nobody gets a place without isolation who did not name it.
+#[tokio::test]
+async fn a_workspace_without_a_provider_gets_one_that_isolates_or_is_refused() {
+    let unboxed = Warren::start().await;
+    let create = json!({ "name": "plain" });
+    let refused = unboxed.create(&create).await;
+    assert_eq!((refused.status, refused.code()), (503, "provider_unavailable".into()), "{}", refused.text());
+    let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("sandbox: ") && detail.contains("`local`: it isolates nothing"), "{detail}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let (clock, settings) = (Arc::new(SystemClock), SandboxSettings::default());
+    let sandbox =
+        SandboxProvider::new(folder.path(), settings, Environment::default(), clock, &OsEntropy).unwrap();
+    let warren = Warren::builder().provider(Arc::new(sandbox)).start().await;
+    assert_eq!(warren.get("/api/v1/info").await.json()["default_provider"], "sandbox");
+    let made = warren.create(&create).await;
+    assert_eq!((made.status, &made.json()["provider"]["kind"]), (201, &json!("sandbox")), "{}", made.text());
+    assert_eq!(made.json().get("warnings"), None);
 }

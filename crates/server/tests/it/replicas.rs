@@ -218,7 +218,8 @@ async fn many_latecomers(warren: &Warren, count: usize) -> Vec<WorkspaceId> {
                     row.created_at.plus_ms(i64::try_from(number).unwrap_or(i64::MAX)),
                     [7; 10],
                 );
-                tx.insert_workspace(&warren_model::Workspace { id, version: 1, ..row.clone() })?;
+                let name = format!("{} {number}", row.name).parse().unwrap();
+                tx.insert_workspace(&warren_model::Workspace { id, name, version: 1, ..row.clone() })?;
                 ids.push(id);
             }
             ids.sort_unstable();

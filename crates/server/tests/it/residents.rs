@@ -316,7 +316,7 @@ async fn a_program_that_cannot_be_run_is_refused_before_anything_is_made() {
     let refused = |body: Value| {
         let warren = &warren;
         async move {
-            let answer = warren.post("/api/v1/workspaces", &body).await;
+            let answer = warren.create(&body).await;
             (answer.status, answer.json()["detail"].as_str().unwrap_or_default().to_owned())
         }
     };

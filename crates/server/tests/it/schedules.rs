@@ -309,7 +309,7 @@ async fn a_template_s_schedule_of_a_hosted_workspace_fails_with_the_reason_and_i
     let stored = warren.call("PUT", "/api/v1/templates/t").token(&warren.token);
     let stored = stored.json(&template).send().await;
     assert_eq!(stored.status, 201, "{}", stored.text());
-    let hosted = warren.post("/api/v1/workspaces", &json!({ "name": "hosted", "template": "t" })).await;
+    let hosted = warren.create(&json!({ "name": "hosted", "template": "t" })).await;
     let hosted: WorkspaceId = hosted.json()["id"].as_str().unwrap().parse().unwrap();
     warren.wait_for_status(hosted, Status::Online).await;
     let all = warren.get(&format!("/api/v1/workspaces/{hosted}/schedules")).await.json();

@@ -112,7 +112,7 @@ async fn an_import_with_missing_variables_lists_all_of_them_and_makes_nothing() 
     let problem = refused.json();
     assert_eq!(problem["missing"], missing);
     assert!(problem["detail"].as_str().unwrap().contains("team/scribe: PEN"), "{problem}");
-    let alone = warren.post("/api/v1/workspaces", &json!({ "name": "x", "template": "reviewer" })).await;
+    let alone = warren.create(&json!({ "name": "x", "template": "reviewer" })).await;
     assert_eq!((alone.status, alone.code()), (412, "required_env_missing".into()));
     assert!(names(&warren).await.is_empty(), "nothing was made");
 }
@@ -224,7 +224,7 @@ async fn bad_templates_are_refused_with_a_code_and_the_place() {
         assert_eq!((answer.status, answer.code()), (status, code.to_owned()), "{}", answer.text());
         assert!(answer.json()["detail"].as_str().unwrap().contains(detail), "{}", answer.text());
     }
-    let tree = warren.post("/api/v1/workspaces", &json!({ "name": "x", "template": "tree" })).await;
+    let tree = warren.create(&json!({ "name": "x", "template": "tree" })).await;
     assert_eq!((tree.status, tree.code()), (400, "invalid_request".into()));
     let twice = r#"{"tree": {"name": "x", "provider": {"kind": "memory"}, "provider": {"kind": "local"}}}"#;
     let call = warren.call("POST", "/api/v1/orgs/import").token(&warren.token);

@@ -9,7 +9,7 @@ use crate::{local, memory};
 async fn a_new_workspace_comes_online_and_says_so_in_events() {
     let warren = Warren::start().await;
     let body = json!({ "name": "first", "provider": local() });
-    let answer = warren.post("/api/v1/workspaces", &body).await;
+    let answer = warren.create(&body).await;
     assert_eq!(answer.status, 201, "{}", answer.text());
     let made = answer.json();
     assert_eq!((&made["status"], &made["name"]), (&json!("provisioning"), &json!("first")));
@@ -36,7 +36,7 @@ async fn pages_follow_each_other_without_gap_or_repetition() {
     let warren = Warren::start().await;
     for number in 0..7 {
         let body = json!({ "name": format!("n{number}"), "provider": memory() });
-        assert_eq!(warren.post("/api/v1/workspaces", &body).await.status, 201);
+        assert_eq!(warren.create(&body).await.status, 201);
     }
     let mut names = Vec::new();
     let mut path = "/api/v1/workspaces?limit=3".to_owned();

@@ -15,7 +15,7 @@ use warren_store_sql::sqlite::{SqliteOptions, SqliteStore};
 
 use crate::postgres_server::Database;
 
-/// Rows as the first schema had them: one living workspace, one removed, an event.
+/// Rows as the first schema had them: two living workspaces of one name, one removed, an event.
 const OLD_ROWS: &str = "
     INSERT INTO workspaces (id, org_id, name, spec, generation, observed_generation, version, status, error_rate,
         active_tasks, runtime_state, manages_own_status, created_at, updated_at)
@@ -24,7 +24,10 @@ const OLD_ROWS: &str = "
         1, 1, 3, 'online', 0.25, 2, '', false, 100, 200),
         ('01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d02', '00000000-0000-7000-8000-000000000001', 'removed',
         '{\"desired\":\"removed\",\"runtime\":\"hosted\",\"provider\":{\"kind\":\"memory\"},\"capabilities\":[]}',
-        1, 1, 5, 'removed', 0, 0, '', false, 100, 300);
+        1, 1, 5, 'removed', 0, 0, '', false, 100, 300),
+        ('01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d03', '00000000-0000-7000-8000-000000000001', 'living',
+        '{\"desired\":\"running\",\"runtime\":\"hosted\",\"provider\":{\"kind\":\"memory\"},\"capabilities\":[\"fs\"]}',
+        1, 1, 3, 'online', 0, 0, '', false, 100, 200);
     INSERT INTO events (seq, at, kind, org_id, principal, data)
     VALUES (1, 100, 'server.process.started', '00000000-0000-7000-8000-000000000001', 'system:old', '{}');
     UPDATE event_sequence SET newest = 1;";
@@ -58,6 +61,12 @@ async fn check_old_rows(store: &dyn Store) {
     assert_eq!(removed.status, Status::Removed);
     assert_eq!(removed.removed_at.map(Timestamp::as_micros), Some(300), "filled in by the migration");
     assert_eq!(newest, 1);
+    // The elder keeps its name, the other one gets the end of its id behind it.
+    let twin = "01985f3e-7c1a-7b3c-9d2e-5f6a7b8c9d03".parse().unwrap();
+    let twin: Result<_, Error> = store.read(move |tx| tx.workspace(twin)).await;
+    let twin = twin.unwrap().unwrap();
+    assert_eq!(living.name.as_str(), "living");
+    assert_eq!((twin.name.as_str(), twin.version), ("living-5f6a7b8c9d03", 4));
 }
 
 fn sqlite_at(path: &Path, versions: usize) -> Connection {

@@ -20,11 +20,12 @@ pub(crate) fn id<K: IdKind>() -> Id<K> {
 }
 
 pub(crate) fn workspace() -> Workspace {
+    let id = id();
     Workspace {
-        id: id(),
+        id,
         org_id: OrgId::DEFAULT,
         parent_id: None,
-        name: "box".parse().unwrap(),
+        name: format!("box {id}").parse().unwrap(),
         spec: WorkspaceSpec::new(ProviderConfig::Memory(MemoryConfig::default()), CapabilitySet::EMPTY),
         generation: 1,
         observed_generation: 0,

@@ -59,6 +59,8 @@ macro_rules! contract_tests {
                 lists_come_in_order_and_in_pages
                 filters_narrow_and_removed_rows_are_hidden
                 removed_rows_do_not_count
+                a_name_is_borne_by_one_living_workspace_of_an_org
+                of_many_who_ask_for_a_name_at_once_one_gets_it
                 a_stale_version_conflicts_and_writes_nothing
                 parallel_increments_are_all_counted
                 removed_is_terminal

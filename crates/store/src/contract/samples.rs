@@ -27,12 +27,14 @@ pub(super) fn task(workspace_id: WorkspaceId) -> Task {
     Task::submitted(id(), OrgId::DEFAULT, workspace_id, "talk", Principal::system("asker"), NOW)
 }
 
+/// With a name of its own, as every living workspace has.
 pub(super) fn workspace() -> Workspace {
+    let id = id();
     Workspace {
-        id: id(),
+        id,
         org_id: OrgId::DEFAULT,
         parent_id: None,
-        name: "build box".parse().expect("a good name"),
+        name: format!("build box {id}").parse().expect("a good name"),
         spec: WorkspaceSpec::new(
             ProviderConfig::Local(LocalConfig::default()),
             [Capability::Fs, Capability::Shell].into_iter().collect(),

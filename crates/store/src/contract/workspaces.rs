@@ -234,6 +234,44 @@ pub async fn filters_narrow_and_removed_rows_are_hidden(store: Arc<dyn Store>) {
     }
 }
 
+// F3: commands are given names, so that a name must lead to one workspace.
+pub async fn a_name_is_borne_by_one_living_workspace_of_an_org(store: Arc<dyn Store>) {
+    let first = workspace();
+    insert(&*store, &first).await;
+    let named = |row: Workspace| Workspace { name: first.name.clone(), ..row };
+    let (second, other) = (named(workspace()), workspace());
+    let (twin, other_row) = (second.clone(), other.clone());
+    let result: Result<(), Error> = store
+        .write(move |tx| {
+            assert_eq!(tx.insert_workspace(&twin), Err(Error::AlreadyExists));
+            tx.insert_workspace(&other_row)
+        })
+        .await;
+    assert_eq!(result, Ok(()), "the refusal can be got over");
+    assert_eq!(update(&*store, &named(other)).await, Err(Error::AlreadyExists), "nor is one renamed to it");
+
+    let elsewhere = Workspace { org_id: id(), ..named(workspace()) };
+    insert(&*store, &elsewhere).await;
+    insert(&*store, &Workspace { status: Status::Removed, ..named(workspace()) }).await;
+    let removed = Workspace { status: Status::Removed, ..first.clone() };
+    assert_eq!(update(&*store, &removed).await, Ok(2));
+    insert(&*store, &second).await;
+}
+
+// F3
+pub async fn of_many_who_ask_for_a_name_at_once_one_gets_it(store: Arc<dyn Store>) {
+    let name = workspace().name;
+    let mut asked = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let (store, row) = (Arc::clone(&store), Workspace { name: name.clone(), ..workspace() });
+        asked.spawn(async move { store.write(move |tx| tx.insert_workspace(&row)).await });
+    }
+    let outcomes: Vec<Result<(), Error>> = asked.join_all().await;
+    assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{outcomes:?}");
+    let others = outcomes.iter().filter(|outcome| **outcome == Err(Error::AlreadyExists));
+    assert_eq!(others.count(), 7, "{outcomes:?}");
+}
+
 pub async fn removed_rows_do_not_count(store: Arc<dyn Store>) {
     let org_id = id();
     for status in Status::ALL {

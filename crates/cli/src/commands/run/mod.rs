@@ -28,7 +28,7 @@ use warren_model::session::{ModelName, SessionName};
 use warren_model::{AgentName, ErrorCode};
 
 use super::agent::{AgentFile, find};
-use super::workspace::{failed_to_open, wait_until_settled};
+use super::workspace::{default_kind, failed_to_open, wait_until_settled};
 use crate::arguments::{RunArguments, Span};
 use crate::context::Context;
 use crate::exit::Exit;
@@ -40,8 +40,6 @@ const GUIDED: &str = "warren-tour";
 /// The same with another model.
 const PLAIN: &str = "warren-run";
 const GUIDED_PROMPT: &str = "Show me around.";
-/// What a workspace is made of, in this order, where nobody says.
-const BOXED: [&str; 2] = ["sandbox", "docker"];
 const UNBOXED: &str = "local";
 /// Docker may have to fetch an image first.
 const OPENING: Span = Span { ms: 120_000 };
@@ -295,7 +293,7 @@ async fn make_workspace(
 ) -> Outcome<Workspace> {
     let kind = match provider {
         Some(kind) => kind.to_owned(),
-        None => boxed_kind(client).await?,
+        None => default_kind(client).await?,
     };
     if kind == UNBOXED {
         context.output.note(
@@ -312,26 +310,6 @@ async fn make_workspace(
         context.output.note(&format!("Workspace {name} ({kind}) is ready."));
     }
     Ok(made)
-}
-
-/// The first kind of box that works where the server is.
-async fn boxed_kind(client: &Client) -> Outcome<String> {
-    let info = client.info().await?;
-    let known = |kind: &str| info.providers.iter().find(|one| one.kind == kind);
-    if let Some(kind) =
-        BOXED.into_iter().find(|kind| known(kind).is_some_and(|one| one.unavailable.is_none()))
-    {
-        return Ok(kind.to_owned());
-    }
-    let mut report = Report::new(ErrorCode::ProviderUnavailable);
-    for kind in BOXED {
-        let why =
-            known(kind).and_then(|one| one.unavailable.as_deref()).unwrap_or("this server does not have it");
-        report = report.because(format!("{kind}: {why}"));
-    }
-    Err(report
-        .hint("Mend one of them (`warren doctor` helps), or go without a box: `--provider local`, which isolates nothing.")
-        .into())
 }
 
 /// A workspace in which nothing came to pass. That it stays would add nothing to what is told.

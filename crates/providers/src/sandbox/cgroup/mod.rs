@@ -199,6 +199,18 @@ impl BoxCgroup {
         Some(processes.filter(|&process| process != std::process::id()).collect())
     }
 
+    /// How many programs the kernel has ended here for the memory limit; absent where it does not count them.
+    pub(super) fn memory_kills(&self) -> Option<u64> {
+        let has_memory = |(_, controllers, _): &&Group| controllers.contains(&Controller::Memory);
+        let (version, _, folder) = self.folders.iter().find(has_memory)?;
+        let file = match version {
+            Version::One => "memory.oom_control",
+            Version::Two => "memory.events",
+        };
+        let text = std::fs::read_to_string(folder.join(file)).ok()?;
+        text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+    }
+
     fn kill_all(&self) {
         // A thread of ours may stand in the group of the box that it has just started.
         let ourselves = rustix::process::getpid();

@@ -26,7 +26,7 @@ async fn child(warren: &Warren, name: &str, parent: Option<WorkspaceId>) -> Work
     let body = json!({
         "name": name, "provider": memory(), "parent_id": parent, "role": role, "runtime": "external",
     });
-    let made = warren.post("/api/v1/workspaces", &body).await.json();
+    let made = warren.create(&body).await.json();
     let id = made["id"].as_str().unwrap_or_else(|| panic!("{made}")).parse().unwrap();
     warren.wait_for_status(id, Status::AwaitingAgent).await;
     id

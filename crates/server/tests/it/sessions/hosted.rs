@@ -11,7 +11,7 @@ const HELLO: &str = "turns:\n  - text: \"hello from the agent\"\n    chunk_chara
 /// A workspace that the stage's agent runs.
 async fn hosted(stage: &Stage) -> String {
     let body = json!({ "name": "hosted", "provider": { "kind": "memory" }, "agent": "helper" });
-    let made = stage.warren.post("/api/v1/workspaces", &body).await;
+    let made = stage.warren.create(&body).await;
     assert_eq!(made.status, 201, "{}", made.text());
     assert_eq!(made.json()["agent"]["name"], "helper");
     let id = made.json()["id"].as_str().unwrap().to_owned();
@@ -97,7 +97,7 @@ async fn the_agent_of_a_workspace_is_given_taken_and_refused_over_http() {
         [("agent", "nobody", 404, "agent_not_found"), ("model", "gpt", 422, "invalid_request")]
     {
         let body = json!({ "name": "w", "provider": { "kind": "memory" }, field: value });
-        let refused = stage.warren.post("/api/v1/workspaces", &body).await;
+        let refused = stage.warren.create(&body).await;
         assert_eq!(refused.code(), code, "{}", refused.text());
         assert!(refused.status == status || refused.status == 400, "{}", refused.text());
     }

@@ -1,0 +1,53 @@
+//! `warren ws set`: changing a workspace that is there.
+
+use warren_api::PatchWorkspace;
+use warren_api::client::Client;
+use warren_model::ErrorCode;
+
+use super::workspace::told;
+use crate::arguments::{SetArguments, Span};
+use crate::context::Context;
+use crate::exit::Exit;
+use crate::failure::{Outcome, Report};
+use crate::workspace_name::resolve;
+
+pub(crate) async fn set(context: &Context, client: &Client, arguments: SetArguments) -> Outcome<Exit> {
+    let id = resolve(client, &arguments.workspace).await?;
+    let parent_id = match arguments.parent.map(taken_back_if_empty) {
+        Some(Some(parent)) => Some(Some(resolve(client, &parent).await?)),
+        Some(None) => Some(None),
+        None => None,
+    };
+    let patch = PatchWorkspace {
+        name: arguments.name,
+        parent_id,
+        role: arguments.role.map(taken_back_if_empty),
+        hibernate_after_seconds: seconds("--hibernate-after", arguments.hibernate_after, "never")?,
+        provision_timeout_seconds: seconds("--provision-timeout", arguments.provision_timeout, "default")?,
+        max_concurrent_tasks: arguments.max_tasks.map(Some),
+        command: Some(arguments.command).filter(|command| !command.is_empty()),
+        agent: arguments.agent.map(taken_back_if_empty),
+        model: arguments.model.map(taken_back_if_empty),
+        ..PatchWorkspace::default()
+    };
+    told(context, &client.patch_workspace(&id, &patch, None).await?)
+}
+
+fn taken_back_if_empty(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// A time, or the word that takes it back.
+fn seconds(flag: &str, text: Option<String>, taken_back: &str) -> Outcome<Option<Option<u32>>> {
+    let Some(text) = text else { return Ok(None) };
+    if text == taken_back {
+        return Ok(Some(None));
+    }
+    let wrong = |problem: String| {
+        Report::new(ErrorCode::InvalidUsage).because(format!("{flag}: {problem}, or `{taken_back}`"))
+    };
+    let span: Span = text.parse().map_err(wrong)?;
+    let seconds =
+        u32::try_from(span.ms.div_ceil(1_000)).map_err(|_| wrong(format!("`{text}` is too long")))?;
+    Ok(Some(Some(seconds)))
+}
