@@ -9,7 +9,7 @@ use warren_model::{
     Workspace, WorkspaceId,
 };
 pub(crate) use warren_rules::lifecycle::reconcile::LOOK_AGAIN_MS;
-use warren_rules::lifecycle::vitals::after_change;
+use warren_rules::lifecycle::vitals::{after_change, after_coming_up};
 use warren_rules::lifecycle::{self, Decision, Facts, Signal};
 use warren_service::{Context, Error};
 use warren_store::WriteTx;
@@ -177,7 +177,9 @@ fn follow_change(
     known: &Vitals,
     inputs: &TxInputs,
 ) -> Result<(), Error> {
-    if let Some(vitals) = after_change(row.spec.runtime, row.status, known) {
+    let next = after_change(row.spec.runtime, row.status, known)
+        .or_else(|| after_coming_up(known, &row.spec, row.status, inputs.now));
+    if let Some(vitals) = next {
         tx.put_vitals(row.id, &vitals)?;
     }
     if lifecycle::ends_credentials(row.spec.runtime, row.status) {

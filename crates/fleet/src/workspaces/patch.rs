@@ -2,6 +2,7 @@
 
 use warren_model::event::WorkspaceSpecChanged;
 use warren_model::{AuditAction, AuditDetails, Desired, ErrorCode, Workspace, WorkspaceId};
+use warren_rules::lifecycle::vitals::after_coming_up;
 use warren_service::{Action, Actor, Error, Identity};
 use warren_store::WriteTx;
 
@@ -56,6 +57,13 @@ fn apply_patch(
     }
     if fields.is_empty() {
         return Ok(vec![row]);
+    }
+    if fields.contains(&"hibernate_after_seconds") {
+        // Others learn of it from the next report of their runtime.
+        let known = tx.hold_vitals(row.id)?;
+        if let Some(vitals) = after_coming_up(&known, &row.spec, row.status, inputs.now) {
+            tx.put_vitals(row.id, &vitals)?;
+        }
     }
     row.updated_at = inputs.now;
     let generation = row.generation + u64::from(wanted.is_some());

@@ -1,6 +1,6 @@
 //! What people ask of workspaces that are there.
 
-use warren_fleet::{CreateWorkspace, WorkspaceOptions};
+use warren_fleet::{CreateWorkspace, PatchWorkspace, WorkspaceOptions};
 use warren_model::{
     Desired, ErrorCode, EventKind, OrgRole, Principal, Runtime, RuntimeReport, Status, WorkspaceId,
 };
@@ -360,5 +360,33 @@ async fn what_runs_with_something_older_than_is_wanted_is_brought_up_by_a_sweep(
         }
         eventually("both were opened anew", async || bed.faults.opens() == opens + 2).await;
         assert_eq!(bed.swept("catching_up").await.0, 0);
+    }
+}
+
+// F7: nobody reports for a hosted workspace, and it sleeps all the same
+#[tokio::test]
+async fn a_hosted_workspace_falls_asleep_when_nothing_has_worked_in_it_for_long_enough() {
+    for bed in Bed::on_each_store().await {
+        let options = WorkspaceOptions { hibernate_after_seconds: Some(300), ..Default::default() };
+        let id = bed.create(CreateWorkspace { options, ..Bed::local_request("idle") }).await.id;
+        bed.wait_for(id, Status::Online).await;
+        let later = bed.local_workspace().await.id;
+        bed.clock.advance_ms(299_000);
+        bed.sweep("hibernation").await;
+        assert_eq!(bed.status(id).await, Status::Online);
+        bed.clock.advance_ms(1_000);
+        bed.sweep("hibernation").await;
+        bed.wait_for(id, Status::Hibernated).await;
+        // Awake again, it has its whole time.
+        bed.fleet.lifecycle.wake(&bed.operator, id).await.unwrap();
+        bed.wait_for(id, Status::Online).await;
+        bed.sweep("hibernation").await;
+        assert_eq!(bed.status(id).await, Status::Online);
+        // One that is told so later counts from then.
+        let patch = PatchWorkspace { hibernate_after_seconds: Some(Some(60)), ..Default::default() };
+        bed.fleet.workspaces.patch(&bed.operator, later, patch, None).await.unwrap();
+        bed.clock.advance_ms(60_000);
+        bed.sweep("hibernation").await;
+        bed.wait_for(later, Status::Hibernated).await;
     }
 }

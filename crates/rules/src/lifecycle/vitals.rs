@@ -106,6 +106,26 @@ pub fn after_sessions(
     vitals
 }
 
+/// From when on a hosted workspace without work may sleep: nobody reports for it, so that it counts from the moment it came up,
+/// or was told after how long (F7). Absent: nothing changes.
+pub fn after_coming_up(
+    known: &Vitals,
+    spec: &WorkspaceSpec,
+    status: Status,
+    now: Timestamp,
+) -> Option<Vitals> {
+    let is_up = matches!(status, Status::Online | Status::Degraded);
+    if spec.runtime != Runtime::Hosted || !is_up || known.active_tasks > 0 {
+        return None;
+    }
+    let mut vitals = known.clone();
+    if spec.hibernate_after_seconds.is_some() {
+        vitals.last_task_at = Some(now);
+    }
+    vitals.idle_deadline = idle_deadline(&vitals, spec);
+    (vitals != *known).then_some(vitals)
+}
+
 /// Why a runtime that says that it is wedged is degraded, with the error that it named (F12). Absent: it does not say so.
 pub fn wedge_reason(vitals: &Vitals) -> Option<String> {
     if vitals.runtime_state != RuntimeState::Wedged {
@@ -325,6 +345,23 @@ mod tests {
             ..known
         };
         assert_eq!(next, expected);
+    }
+
+    // F7
+    #[test]
+    fn a_hosted_workspace_may_sleep_after_a_time_also_where_nothing_ever_worked() {
+        let known = Vitals { last_task_at: Some(NOW.plus_ms(-86_400_000)), ..Vitals::default() };
+        let up = after_coming_up(&known, &spec(), Status::Online, NOW).unwrap();
+        assert_eq!(up.idle_deadline, Some(NOW.plus_ms(600_000)), "not from work before it slept");
+        let wakeful = WorkspaceSpec { hibernate_after_seconds: None, ..spec() };
+        let told = after_coming_up(&up, &wakeful, Status::Online, NOW).unwrap();
+        assert_eq!(told.idle_deadline, None);
+        assert_eq!(after_coming_up(&Vitals::default(), &wakeful, Status::Online, NOW), None);
+        let busy = Vitals { active_tasks: 1, ..known.clone() };
+        assert_eq!(after_coming_up(&busy, &spec(), Status::Online, NOW), None);
+        assert_eq!(after_coming_up(&known, &spec(), Status::Provisioning, NOW), None);
+        let reporting = WorkspaceSpec { runtime: Runtime::External, ..spec() };
+        assert_eq!(after_coming_up(&known, &reporting, Status::Online, NOW), None, "its reports say it");
     }
 
     // F12
