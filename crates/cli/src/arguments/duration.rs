@@ -39,7 +39,7 @@ pub(super) fn whole_seconds(text: &str) -> Result<u32, String> {
 
 /// As somebody would type it: in the largest unit that it is a whole number of.
 pub(crate) fn span_text(ms: u64) -> String {
-    let fits = |(_, factor): &&(&str, u64)| ms >= *factor && ms % *factor == 0;
+    let fits = |(_, factor): &&(&str, u64)| ms >= *factor && ms.is_multiple_of(*factor);
     match UNITS.iter().rev().find(fits) {
         Some((unit, factor)) => format!("{}{unit}", ms / factor),
         None => format!("{ms}ms"),

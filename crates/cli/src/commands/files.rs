@@ -93,7 +93,7 @@ async fn watch(context: &Context, client: &Client, id: &str, path: &str) -> Outc
         match &frame {
             FileWatchFrame::Watching => context.output.note("Watching. Ctrl-C ends it."),
             FileWatchFrame::Lagged => {
-                context.output.note("Some changes were not told; list the directory again.")
+                context.output.note("Some changes were not told; list the directory again.");
             }
             FileWatchFrame::Changed { kind, path } if !context.output.is_json => {
                 let word = match kind {
