@@ -40,13 +40,13 @@ fn seen(bytes: u32) -> Value {
 // S20
 #[tokio::test(flavor = "multi_thread")]
 async fn the_client_of_openapi_python_client_makes_runs_writes_and_reads() {
-    assert_eq!(generated("openapi-python-client").await, seen(22));
+    assert_eq!(generated("openapi-python-client").await, seen(23));
 }
 
 // S20
 #[tokio::test(flavor = "multi_thread")]
 async fn the_client_of_openapi_generator_makes_runs_writes_and_reads() {
-    assert_eq!(generated("openapi-generator").await, seen(22));
+    assert_eq!(generated("openapi-generator").await, seen(23));
 }
 
 // S20
@@ -59,12 +59,12 @@ async fn the_client_of_openapi_typescript_makes_runs_writes_and_reads() {
 #[tokio::test]
 async fn null_says_the_same_as_nothing_wherever_the_document_allows_it() {
     let warren = Warren::start().await;
-    let provider = json!({ "kind": "sandbox", "limits": { "pids": null, "cpus": 1 }, "run": null });
+    let provider = json!({ "kind": "local", "max_file_mb": null, "run": { "allow": null, "mode": null } });
     let body = json!({ "name": "nulls", "provider": provider, "template": null, "parent_id": null });
     let made = warren.post("/api/v1/workspaces", &body).await;
     assert_eq!(made.status, 201, "{}", made.text());
     let made = made.json();
-    assert_eq!(made["provider"]["limits"]["pids"], 256);
+    assert_eq!(made["provider"]["max_file_mb"], 10);
 
     let path = format!("/api/v1/workspaces/{}/approvals", made["id"].as_str().unwrap());
     let body = json!({ "action": "deploy", "reason": "it is time", "context": null, "task_id": null });

@@ -71,7 +71,7 @@ async fn what_the_schema_of_create_workspace_allows_is_accepted() {
     let calls = [
         json!({ "name": "one", "provider": { "kind": "memory" } }),
         json!({ "name": "two", "provider": { "kind": "local", "max_file_mb": 5, "pass_env": ["LANG"] } }),
-        json!({ "name": "three", "provider": { "kind": "sandbox", "limits": { "pids": 64, "cpus": null } } }),
+        json!({ "name": "three", "provider": { "kind": "local", "max_file_mb": null, "run": { "mode": null } } }),
         json!({ "name": "four", "template": "desk", "provider": null }),
     ];
     for call in calls {
