@@ -1094,7 +1094,8 @@ export interface paths {
         };
         /**
          * Read a file or list a directory.
-         * @description A file comes as bytes (`Range` is understood), a directory as JSON; the header `X-Warren-Entry` says which.
+         * @description A file comes as bytes (`Range` is understood), a directory as JSON; the header `X-Warren-Entry` says which. A client that
+         *     was generated from this document reads files here, and directories with `list_directory`.
          */
         get: operations["read_file"];
         /** Write a file, atomically: readers see the old contents or the new. */
@@ -1131,10 +1132,33 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** List a directory. */
+        get: operations["list_directory"];
         put?: never;
         /** Make a directory; there already is fine. */
         post: operations["make_directory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/workspaces/{id}/files/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch files.
+         * @description Waits for the next changes from now on and answers with them. With `Accept: text/event-stream` they come as they happen,
+         *     one `FileWatchFrame` per event; the first is `watching`. What changed before, or between two streams, is not told: list
+         *     the directory after `watching`.
+         */
+        get: operations["watch_files"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1210,7 +1234,8 @@ export interface paths {
         /**
          * Read the output of a process from an offset on.
          * @description With `Accept: text/event-stream` it comes as it is made, one `ProcessFrame` per event; `id` is the offset behind
-         *     it, and `Last-Event-ID` resumes.
+         *     it, and `Last-Event-ID` resumes. Whoever resumes behind `exited`, as an `EventSource` does by itself, is answered 204:
+         *     nothing follows, and it does not ask again.
          */
         get: operations["read_process_output"];
         put?: never;
@@ -2669,13 +2694,7 @@ export interface components {
         };
         /** @description A question was decided, or nobody decided it in time; `state` says which. */
         ApprovalDecidedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                action: string;
-                /** Format: uuid */
-                approval_id: string;
-                /** @enum {string} */
-                state: "pending" | "approved" | "denied" | "expired" | "void";
-            };
+            data: components["schemas"]["ApprovalDecidedEventData"];
             /** @enum {string} */
             kind: "exchange.approval.decided";
         } & {
@@ -2684,6 +2703,13 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.approval.decided";
+        };
+        ApprovalDecidedEventData: {
+            action: string;
+            /** Format: uuid */
+            approval_id: string;
+            /** @enum {string} */
+            state: "pending" | "approved" | "denied" | "expired" | "void";
         };
         ApprovalPage: {
             items: components["schemas"]["Approval"][];
@@ -2694,13 +2720,7 @@ export interface components {
         };
         /** @description A workspace asks for a person's decision. */
         ApprovalRequestedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                action: string;
-                /** Format: uuid */
-                approval_id: string;
-                /** Format: date-time */
-                expires_at: string;
-            };
+            data: components["schemas"]["ApprovalRequestedEventData"];
             /** @enum {string} */
             kind: "exchange.approval.requested";
         } & {
@@ -2709,6 +2729,13 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.approval.requested";
+        };
+        ApprovalRequestedEventData: {
+            action: string;
+            /** Format: uuid */
+            approval_id: string;
+            /** Format: date-time */
+            expires_at: string;
         };
         /** @enum {string} */
         ApprovalState: "pending" | "approved" | "denied" | "expired" | "void";
@@ -2836,6 +2863,11 @@ export interface components {
              * @default null
              */
             max_concurrent_tasks: number | null;
+            /**
+             * @description With the runtime `hosted`: the stored agent that Warren runs in it.
+             * @default null
+             */
+            agent: string | null;
             /** @default null */
             model: string | null;
             /**
@@ -2960,6 +2992,11 @@ export interface components {
         ChangeConversation: {
             title?: string | null;
         };
+        /**
+         * @description What became of a path.
+         * @enum {string}
+         */
+        ChangeKind: "created" | "modified" | "removed";
         Channel: {
             id: string;
             workspace_id: string;
@@ -2971,11 +3008,7 @@ export interface components {
         };
         /** @description A door was made through which another system sends messages to a workspace. */
         ChannelCreatedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: uuid */
-                channel_id: string;
-                name: string;
-            };
+            data: components["schemas"]["ChannelCreatedEventData"];
             /** @enum {string} */
             kind: "channel.door.created";
         } & {
@@ -2984,6 +3017,11 @@ export interface components {
              * @enum {string}
              */
             kind: "channel.door.created";
+        };
+        ChannelCreatedEventData: {
+            /** Format: uuid */
+            channel_id: string;
+            name: string;
         };
         ChannelList: {
             items: components["schemas"]["Channel"][];
@@ -2992,10 +3030,7 @@ export interface components {
         };
         /** @description Such a door was removed. */
         ChannelRemovedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: uuid */
-                channel_id: string;
-            };
+            data: components["schemas"]["ChannelRemovedEventData"];
             /** @enum {string} */
             kind: "channel.door.removed";
         } & {
@@ -3004,6 +3039,10 @@ export interface components {
              * @enum {string}
              */
             kind: "channel.door.removed";
+        };
+        ChannelRemovedEventData: {
+            /** Format: uuid */
+            channel_id: string;
         };
         /** @description One message of a conversation. It never changes; a later one has a greater id. */
         ChatMessage: {
@@ -3027,15 +3066,7 @@ export interface components {
         };
         /** @description A message stands in a conversation, under this id and no other. What it says is read from the conversation. */
         ChatMessagePostedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                author: components["schemas"]["Principal"];
-                /** Format: uuid */
-                conversation_id: string;
-                /** Format: uuid */
-                message_id: string;
-                /** Format: uuid */
-                task_id: string | null;
-            };
+            data: components["schemas"]["ChatMessagePostedEventData"];
             /** @enum {string} */
             kind: "chat.message.posted";
         } & {
@@ -3044,6 +3075,15 @@ export interface components {
              * @enum {string}
              */
             kind: "chat.message.posted";
+        };
+        ChatMessagePostedEventData: {
+            author: components["schemas"]["Principal"];
+            /** Format: uuid */
+            conversation_id: string;
+            /** Format: uuid */
+            message_id: string;
+            /** Format: uuid */
+            task_id: string | null;
         };
         /** @description What a chat client sends. Fields that are not listed are its own and are ignored. */
         ChatRequest: {
@@ -3157,10 +3197,7 @@ export interface components {
         };
         /** @description A conversation has another title. */
         ConversationChangedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: uuid */
-                conversation_id: string;
-            };
+            data: components["schemas"]["ConversationChangedEventData"];
             /** @enum {string} */
             kind: "chat.conversation.changed";
         } & {
@@ -3170,12 +3207,13 @@ export interface components {
              */
             kind: "chat.conversation.changed";
         };
+        ConversationChangedEventData: {
+            /** Format: uuid */
+            conversation_id: string;
+        };
         /** @description A conversation with a workspace began. */
         ConversationCreatedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: uuid */
-                conversation_id: string;
-            };
+            data: components["schemas"]["ConversationCreatedEventData"];
             /** @enum {string} */
             kind: "chat.conversation.created";
         } & {
@@ -3184,6 +3222,10 @@ export interface components {
              * @enum {string}
              */
             kind: "chat.conversation.created";
+        };
+        ConversationCreatedEventData: {
+            /** Format: uuid */
+            conversation_id: string;
         };
         ConversationPage: {
             items: components["schemas"]["Conversation"][];
@@ -3193,12 +3235,7 @@ export interface components {
         };
         /** @description A conversation was deleted, with its messages. */
         ConversationRemovedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: uuid */
-                conversation_id: string;
-                /** Format: int64 */
-                messages: number;
-            };
+            data: components["schemas"]["ConversationRemovedEventData"];
             /** @enum {string} */
             kind: "chat.conversation.removed";
         } & {
@@ -3207,6 +3244,12 @@ export interface components {
              * @enum {string}
              */
             kind: "chat.conversation.removed";
+        };
+        ConversationRemovedEventData: {
+            /** Format: uuid */
+            conversation_id: string;
+            /** Format: int64 */
+            messages: number;
         };
         /** @description A door for messages from another system to a workspace. */
         CreateChannel: {
@@ -3275,7 +3318,10 @@ export interface components {
         CreateToken: {
             kind: components["schemas"]["MintableKind"];
             name: string;
-            /** @description For `user`: what it may do. See the reference for the names. */
+            /**
+             * @description For `user`: what it may do. See the reference for the names. Absent: `workspaces:read`, `workspaces:write`,
+             *     `workspaces:use` and `events:read`, as far as the caller may.
+             */
             scopes?: string[] | null;
             /** @description For `workspace` and `join`: the only one it speaks for. */
             workspace_id?: string | null;
@@ -3463,16 +3509,7 @@ export interface components {
         };
         /** @description A delegation changed and has not ended. */
         DelegationChangedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: uuid */
-                delegation_id: string;
-                /** @enum {string} */
-                state: "pending" | "queued" | "dispatched" | "completed" | "failed" | "cancelled" | "expired";
-                /** Format: uuid */
-                task_id: string;
-                /** Format: uuid */
-                to: string;
-            };
+            data: components["schemas"]["DelegationChangedEventData"];
             /** @enum {string} */
             kind: "exchange.delegation.changed";
         } & {
@@ -3482,18 +3519,19 @@ export interface components {
              */
             kind: "exchange.delegation.changed";
         };
+        DelegationChangedEventData: {
+            /** Format: uuid */
+            delegation_id: string;
+            /** @enum {string} */
+            state: "pending" | "queued" | "dispatched" | "completed" | "failed" | "cancelled" | "expired";
+            /** Format: uuid */
+            task_id: string;
+            /** Format: uuid */
+            to: string;
+        };
         /** @description A delegation ended, and its result is stitched to it; told to the one that handed it on. */
         DelegationCompletedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: uuid */
-                delegation_id: string;
-                /** @enum {string} */
-                state: "pending" | "queued" | "dispatched" | "completed" | "failed" | "cancelled" | "expired";
-                /** Format: uuid */
-                task_id: string;
-                /** Format: uuid */
-                to: string;
-            };
+            data: components["schemas"]["DelegationCompletedEventData"];
             /** @enum {string} */
             kind: "exchange.delegation.completed";
         } & {
@@ -3502,6 +3540,16 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.delegation.completed";
+        };
+        DelegationCompletedEventData: {
+            /** Format: uuid */
+            delegation_id: string;
+            /** @enum {string} */
+            state: "pending" | "queued" | "dispatched" | "completed" | "failed" | "cancelled" | "expired";
+            /** Format: uuid */
+            task_id: string;
+            /** Format: uuid */
+            to: string;
         };
         DelegationPage: {
             items: components["schemas"]["Delegation"][];
@@ -3516,16 +3564,7 @@ export interface components {
         DelegationState: "pending" | "queued" | "dispatched" | "completed" | "failed" | "cancelled" | "expired";
         /** @description A message was put back into the queue, to be tried again. */
         DeliveryRequeuedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: int32 */
-                attempts: number;
-                /** Format: uuid */
-                delivery_id: string;
-                /** @enum {string|null} */
-                reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized" | null;
-                /** Format: uuid */
-                task_id: string;
-            };
+            data: components["schemas"]["DeliveryRequeuedEventData"];
             /** @enum {string} */
             kind: "exchange.delivery.requeued";
         } & {
@@ -3534,6 +3573,16 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.delivery.requeued";
+        };
+        DeliveryRequeuedEventData: {
+            /** Format: int32 */
+            attempts: number;
+            /** Format: uuid */
+            delivery_id: string;
+            /** @enum {string|null} */
+            reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized" | null;
+            /** Format: uuid */
+            task_id: string;
         };
         /**
          * @description Where a message is on its way.
@@ -3548,28 +3597,33 @@ export interface components {
         /** @description Files and commands in a hardened container. */
         DockerConfig: {
             image?: string | null;
-            pull_policy?: components["schemas"]["PullPolicy"] | null;
-            reuse?: components["schemas"]["Reuse"] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "docker";
             limits?: components["schemas"]["BoxLimits"] | null;
-            /** @description Host paths that the box sees besides its own files. */
-            mounts?: components["schemas"]["Mount"][] | null;
-            relax?: components["schemas"]["DockerRelaxations"] | null;
             /** Format: int32 */
             max_file_mb?: number | null;
             /** Format: int32 */
             max_grep_file_mb?: number | null;
-            /** @description Names of host variables that commands may see. */
-            pass_env?: string[] | null;
-            /**
-             * Format: int64
-             * @description The longest timeout a caller may ask for.
-             */
-            max_timeout_ms?: number | null;
             /**
              * Format: int64
              * @description Kept of each of stdout and stderr.
              */
             max_output_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description The longest timeout a caller may ask for.
+             */
+            max_timeout_ms?: number | null;
+            /** @description Host paths that the box sees besides its own files. */
+            mounts?: components["schemas"]["Mount"][] | null;
+            /** @description Names of host variables that commands may see. */
+            pass_env?: string[] | null;
+            pull_policy?: components["schemas"]["PullPolicy"] | null;
+            relax?: components["schemas"]["DockerRelaxations"] | null;
+            reuse?: components["schemas"]["Reuse"] | null;
             run?: components["schemas"]["RunPolicy"] | null;
         };
         /** @description Each makes the container weaker than the hardened one. */
@@ -3751,6 +3805,35 @@ export interface components {
              * @description How often it happened in a row.
              */
             count: number;
+        };
+        /** @description A file or directory that changed. */
+        FileChange: {
+            kind: components["schemas"]["ChangeKind"];
+            /** @description Relative to the workspace root. */
+            path: string;
+        };
+        /** @description What changed while somebody waited; nothing, if nothing did. */
+        FileChanges: {
+            changes: components["schemas"]["FileChange"][];
+            /** @description Some changes were not told: list the directory again. */
+            lagged: boolean;
+        };
+        /** @description What a watcher is told. */
+        FileWatchFrame: {
+            /** @enum {string} */
+            type: "watching";
+        } | {
+            kind: components["schemas"]["ChangeKind"];
+            path: string;
+            /** @enum {string} */
+            type: "changed";
+        } | {
+            /** @enum {string} */
+            type: "lagged";
+        } | {
+            code: string;
+            /** @enum {string} */
+            type: "closing";
         };
         FileWritten: {
             path: string;
@@ -3963,22 +4046,27 @@ export interface components {
         };
         /** @description Files and commands in a host directory, as the host user, without isolation. */
         LocalConfig: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "local";
             /** Format: int32 */
             max_file_mb?: number | null;
             /** Format: int32 */
             max_grep_file_mb?: number | null;
-            /** @description Names of host variables that commands may see. */
-            pass_env?: string[] | null;
-            /**
-             * Format: int64
-             * @description The longest timeout a caller may ask for.
-             */
-            max_timeout_ms?: number | null;
             /**
              * Format: int64
              * @description Kept of each of stdout and stderr.
              */
             max_output_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description The longest timeout a caller may ask for.
+             */
+            max_timeout_ms?: number | null;
+            /** @description Names of host variables that commands may see. */
+            pass_env?: string[] | null;
             run?: components["schemas"]["RunPolicy"] | null;
             share?: components["schemas"]["Sharing"] | null;
         };
@@ -4031,6 +4119,11 @@ export interface components {
         };
         /** @description Files that live and die with the process. */
         MemoryConfig: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "memory";
             /** Format: int32 */
             max_file_mb?: number | null;
             /** Format: int32 */
@@ -4043,13 +4136,7 @@ export interface components {
         };
         /** @description Something was forgotten. */
         MemoryForgottenEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                key: string;
-                /** Format: uuid */
-                memory_id: string;
-                /** @enum {string} */
-                scope: "local" | "team" | "org";
-            };
+            data: components["schemas"]["MemoryForgottenEventData"];
             /** @enum {string} */
             kind: "exchange.memory.forgotten";
         } & {
@@ -4058,6 +4145,13 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.memory.forgotten";
+        };
+        MemoryForgottenEventData: {
+            key: string;
+            /** Format: uuid */
+            memory_id: string;
+            /** @enum {string} */
+            scope: "local" | "team" | "org";
         };
         MemoryPage: {
             items: components["schemas"]["Memory"][];
@@ -4073,17 +4167,7 @@ export interface components {
         MemoryScope: "local" | "team" | "org";
         /** @description Something was remembered, under a new key or in place of what was there. */
         MemoryWrittenEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                key: string;
-                /** Format: int32 */
-                masked: number;
-                /** Format: uuid */
-                memory_id: string;
-                /** @enum {string} */
-                scope: "local" | "team" | "org";
-                /** Format: int64 */
-                version: number;
-            };
+            data: components["schemas"]["MemoryWrittenEventData"];
             /** @enum {string} */
             kind: "exchange.memory.written";
         } & {
@@ -4092,6 +4176,17 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.memory.written";
+        };
+        MemoryWrittenEventData: {
+            key: string;
+            /** Format: int32 */
+            masked: number;
+            /** Format: uuid */
+            memory_id: string;
+            /** @enum {string} */
+            scope: "local" | "team" | "org";
+            /** Format: int64 */
+            version: number;
         };
         /** @description One part of a message: exactly one of `text`, `raw`, `url` and `data`. */
         MessagePart: {
@@ -4106,10 +4201,7 @@ export interface components {
         };
         /** @description A message was refused because the agent is busy and keeps its own session: nothing was queued. */
         MessageRefusedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** @enum {string} */
-                reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized";
-            };
+            data: components["schemas"]["MessageRefusedEventData"];
             /** @enum {string} */
             kind: "exchange.message.refused";
         } & {
@@ -4118,6 +4210,10 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.message.refused";
+        };
+        MessageRefusedEventData: {
+            /** @enum {string} */
+            reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized";
         };
         /**
          * @description Which side speaks.
@@ -4515,19 +4611,7 @@ export interface components {
             url: string;
         };
         /** @description How a workspace is backed, tagged by `kind`. What is absent has its default. */
-        ProviderConfig: (components["schemas"]["MemoryConfig"] & {
-            /** @enum {string} */
-            kind: "memory";
-        }) | (components["schemas"]["LocalConfig"] & {
-            /** @enum {string} */
-            kind: "local";
-        }) | (components["schemas"]["SandboxConfig"] & {
-            /** @enum {string} */
-            kind: "sandbox";
-        }) | (components["schemas"]["DockerConfig"] & {
-            /** @enum {string} */
-            kind: "docker";
-        });
+        ProviderConfig: components["schemas"]["MemoryConfig"] | components["schemas"]["LocalConfig"] | components["schemas"]["SandboxConfig"] | components["schemas"]["DockerConfig"];
         ProviderInfo: {
             kind: string;
             capabilities: components["schemas"]["Capability"][];
@@ -4547,11 +4631,7 @@ export interface components {
         PullPolicy: "missing" | "always" | "never";
         /** @description Somebody does not want to be told about a task any more. */
         PushConfigRemovedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                config_id: string;
-                /** Format: uuid */
-                task_id: string;
-            };
+            data: components["schemas"]["PushConfigRemovedEventData"];
             /** @enum {string} */
             kind: "exchange.push_config.removed";
         } & {
@@ -4560,14 +4640,15 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.push_config.removed";
+        };
+        PushConfigRemovedEventData: {
+            config_id: string;
+            /** Format: uuid */
+            task_id: string;
         };
         /** @description Somebody wants to be told about a task at an address of theirs. */
         PushConfigSetEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                config_id: string;
-                /** Format: uuid */
-                task_id: string;
-            };
+            data: components["schemas"]["PushConfigSetEventData"];
             /** @enum {string} */
             kind: "exchange.push_config.set";
         } & {
@@ -4577,15 +4658,14 @@ export interface components {
              */
             kind: "exchange.push_config.set";
         };
+        PushConfigSetEventData: {
+            config_id: string;
+            /** Format: uuid */
+            task_id: string;
+        };
         /** @description An address did not take what it was told about a task, as often as it was tried. */
         PushGivenUpEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: int32 */
-                attempts: number;
-                config_id: string;
-                /** Format: uuid */
-                task_id: string;
-            };
+            data: components["schemas"]["PushGivenUpEventData"];
             /** @enum {string} */
             kind: "exchange.push_config.given_up";
         } & {
@@ -4594,6 +4674,13 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.push_config.given_up";
+        };
+        PushGivenUpEventData: {
+            /** Format: int32 */
+            attempts: number;
+            config_id: string;
+            /** Format: uuid */
+            task_id: string;
         };
         QueuePage: {
             items: components["schemas"]["QueuedMessage"][];
@@ -4901,25 +4988,30 @@ export interface components {
         /** @description Files and commands in a box of the kernel's: no network, no host files. */
         SandboxConfig: {
             isolation?: components["schemas"]["Isolation"] | null;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "sandbox";
             limits?: components["schemas"]["BoxLimits"] | null;
-            /** @description Host paths that the box sees besides its own files. */
-            mounts?: components["schemas"]["Mount"][] | null;
             /** Format: int32 */
             max_file_mb?: number | null;
             /** Format: int32 */
             max_grep_file_mb?: number | null;
-            /** @description Names of host variables that commands may see. */
-            pass_env?: string[] | null;
-            /**
-             * Format: int64
-             * @description The longest timeout a caller may ask for.
-             */
-            max_timeout_ms?: number | null;
             /**
              * Format: int64
              * @description Kept of each of stdout and stderr.
              */
             max_output_bytes?: number | null;
+            /**
+             * Format: int64
+             * @description The longest timeout a caller may ask for.
+             */
+            max_timeout_ms?: number | null;
+            /** @description Host paths that the box sees besides its own files. */
+            mounts?: components["schemas"]["Mount"][] | null;
+            /** @description Names of host variables that commands may see. */
+            pass_env?: string[] | null;
             run?: components["schemas"]["RunPolicy"] | null;
         };
         /** @description Messages sent to a workspace at set times. */
@@ -4960,14 +5052,7 @@ export interface components {
         };
         /** @description A schedule was made, changed, paused, resumed or removed; `change` says which. */
         ScheduleChangedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** @enum {string} */
-                change: "created" | "changed" | "paused" | "resumed" | "removed" | "set_aside" | "unreadable" | "stopped" | "revoked";
-                name: string;
-                problem?: string;
-                /** Format: uuid */
-                schedule_id: string;
-            };
+            data: components["schemas"]["ScheduleChangedEventData"];
             /** @enum {string} */
             kind: "exchange.schedule.changed";
         } & {
@@ -4976,19 +5061,18 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.schedule.changed";
+        };
+        ScheduleChangedEventData: {
+            /** @enum {string} */
+            change: "created" | "changed" | "paused" | "resumed" | "removed" | "set_aside" | "unreadable" | "stopped" | "revoked";
+            name: string;
+            problem?: string;
+            /** Format: uuid */
+            schedule_id: string;
         };
         /** @description A slot of a schedule could not be fired. */
         ScheduleFailedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                name: string;
-                reason: string;
-                /** Format: uuid */
-                run_id: string;
-                /** Format: uuid */
-                schedule_id: string;
-                /** Format: date-time */
-                slot: string | null;
-            };
+            data: components["schemas"]["ScheduleFailedEventData"];
             /** @enum {string} */
             kind: "exchange.schedule.failed";
         } & {
@@ -4998,21 +5082,19 @@ export interface components {
              */
             kind: "exchange.schedule.failed";
         };
+        ScheduleFailedEventData: {
+            name: string;
+            reason: string;
+            /** Format: uuid */
+            run_id: string;
+            /** Format: uuid */
+            schedule_id: string;
+            /** Format: date-time */
+            slot: string | null;
+        };
         /** @description A schedule fired: its message is on its way. */
         ScheduleFiredEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** @enum {string} */
-                cause: "slot" | "missed" | "manual";
-                name: string;
-                /** Format: uuid */
-                run_id: string;
-                /** Format: uuid */
-                schedule_id: string;
-                /** Format: date-time */
-                slot: string | null;
-                /** Format: uuid */
-                task_id: string | null;
-            };
+            data: components["schemas"]["ScheduleFiredEventData"];
             /** @enum {string} */
             kind: "exchange.schedule.fired";
         } & {
@@ -5021,6 +5103,19 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.schedule.fired";
+        };
+        ScheduleFiredEventData: {
+            /** @enum {string} */
+            cause: "slot" | "missed" | "manual";
+            name: string;
+            /** Format: uuid */
+            run_id: string;
+            /** Format: uuid */
+            schedule_id: string;
+            /** Format: date-time */
+            slot: string | null;
+            /** Format: uuid */
+            task_id: string | null;
         };
         SchedulePage: {
             items: components["schemas"]["Schedule"][];
@@ -5068,19 +5163,7 @@ export interface components {
         };
         /** @description Slots of a schedule did not fire. */
         ScheduleSkippedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                name: string;
-                /** @enum {string|null} */
-                reason: "missed" | "coalesced" | "catch_up_limit" | "overlap" | "queue_full" | "workspace_paused" | "own_scheduler" | null;
-                /** Format: uuid */
-                run_id: string;
-                /** Format: uuid */
-                schedule_id: string;
-                /** Format: date-time */
-                slot: string | null;
-                /** Format: int32 */
-                slots: number;
-            };
+            data: components["schemas"]["ScheduleSkippedEventData"];
             /** @enum {string} */
             kind: "exchange.schedule.skipped";
         } & {
@@ -5089,6 +5172,19 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.schedule.skipped";
+        };
+        ScheduleSkippedEventData: {
+            name: string;
+            /** @enum {string|null} */
+            reason: "missed" | "coalesced" | "catch_up_limit" | "overlap" | "queue_full" | "workspace_paused" | "own_scheduler" | null;
+            /** Format: uuid */
+            run_id: string;
+            /** Format: uuid */
+            schedule_id: string;
+            /** Format: date-time */
+            slot: string | null;
+            /** Format: int32 */
+            slots: number;
         };
         /** @description Something to be said to an agent again and again: by `cron`, or every so many seconds. */
         ScheduleSpec: {
@@ -5122,13 +5218,7 @@ export interface components {
         };
         /** @description All secrets are sealed under another key. */
         SecretKeyRotatedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                key_id: string;
-                /** Format: int64 */
-                resealed: number;
-                /** Format: int64 */
-                unreadable: number;
-            };
+            data: components["schemas"]["SecretKeyRotatedEventData"];
             /** @enum {string} */
             kind: "secret.key.rotated";
         } & {
@@ -5137,6 +5227,13 @@ export interface components {
              * @enum {string}
              */
             kind: "secret.key.rotated";
+        };
+        SecretKeyRotatedEventData: {
+            key_id: string;
+            /** Format: int64 */
+            resealed: number;
+            /** Format: int64 */
+            unreadable: number;
         };
         /**
          * @description Whose secret it is: an org's, for all its workspaces, or one workspace's own, which wins.
@@ -5151,13 +5248,7 @@ export interface components {
         };
         /** @description A secret was removed. */
         SecretRemovedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                name: string;
-                /** @enum {string} */
-                owner: "org" | "workspace";
-                /** Format: int64 */
-                workspaces: number;
-            };
+            data: components["schemas"]["SecretRemovedEventData"];
             /** @enum {string} */
             kind: "secret.value.removed";
         } & {
@@ -5167,17 +5258,16 @@ export interface components {
              */
             kind: "secret.value.removed";
         };
+        SecretRemovedEventData: {
+            name: string;
+            /** @enum {string} */
+            owner: "org" | "workspace";
+            /** Format: int64 */
+            workspaces: number;
+        };
         /** @description A secret was set, or got a new value. Workspaces that run with it get it by a restart, a few at a time. */
         SecretSetEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                name: string;
-                /** @enum {string} */
-                owner: "org" | "workspace";
-                /** Format: int64 */
-                version: number;
-                /** Format: int64 */
-                workspaces: number;
-            };
+            data: components["schemas"]["SecretSetEventData"];
             /** @enum {string} */
             kind: "secret.value.set";
         } & {
@@ -5186,6 +5276,15 @@ export interface components {
              * @enum {string}
              */
             kind: "secret.value.set";
+        };
+        SecretSetEventData: {
+            name: string;
+            /** @enum {string} */
+            owner: "org" | "workspace";
+            /** Format: int64 */
+            version: number;
+            /** Format: int64 */
+            workspaces: number;
         };
         /** @description A message to a workspace. */
         SendMessage: {
@@ -5238,9 +5337,7 @@ export interface components {
         };
         /** @description Warren started. */
         ServerStartedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                version: string;
-            };
+            data: components["schemas"]["ServerStartedEventData"];
             /** @enum {string} */
             kind: "server.process.started";
         } & {
@@ -5250,11 +5347,12 @@ export interface components {
              */
             kind: "server.process.started";
         };
+        ServerStartedEventData: {
+            version: string;
+        };
         /** @description Warren was asked to stop and is closing. */
         ServerStoppingEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                version: string;
-            };
+            data: components["schemas"]["ServerStoppingEventData"];
             /** @enum {string} */
             kind: "server.process.stopping";
         } & {
@@ -5263,6 +5361,9 @@ export interface components {
              * @enum {string}
              */
             kind: "server.process.stopping";
+        };
+        ServerStoppingEventData: {
+            version: string;
         };
         /** @description A durable conversation with an agent in a workspace. */
         Session: {
@@ -5313,7 +5414,7 @@ export interface components {
             total_usage: components["schemas"]["RunUsage"];
             /**
              * Format: int64
-             * @description The sequence of the latest entry of its stream.
+             * @description The sequence of the latest entry of its stream. In a list, pieces of an answer that is under way may stand behind it.
              */
             latest_sequence: number;
             branched_from?: components["schemas"]["BranchPoint"] | null;
@@ -5365,17 +5466,7 @@ export interface components {
         };
         /** @description A session with an agent went on, waits, or ended; `phase` is idle, active, suspended, completed, failed or interrupted. */
         SessionChangedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                name: string;
-                /** @enum {string} */
-                phase: "idle" | "active" | "suspended" | "completed" | "failed" | "interrupted";
-                /** Format: int32 */
-                run: number;
-                /** Format: uuid */
-                session_id: string;
-                /** @enum {string|null} */
-                suspended_by: "approval" | "client_tool" | "input" | "timer" | "budget" | "stuck" | "workspace" | null;
-            };
+            data: components["schemas"]["SessionChangedEventData"];
             /** @enum {string} */
             kind: "agent.session.changed";
         } & {
@@ -5384,6 +5475,17 @@ export interface components {
              * @enum {string}
              */
             kind: "agent.session.changed";
+        };
+        SessionChangedEventData: {
+            name: string;
+            /** @enum {string} */
+            phase: "idle" | "active" | "suspended" | "completed" | "failed" | "interrupted";
+            /** Format: int32 */
+            run: number;
+            /** Format: uuid */
+            session_id: string;
+            /** @enum {string|null} */
+            suspended_by: "approval" | "client_tool" | "input" | "timer" | "budget" | "stuck" | "workspace" | null;
         };
         /**
          * @description One entry of a session's stream.
@@ -5574,13 +5676,7 @@ export interface components {
         };
         /** @description Somebody opened a sign-in link. */
         SignedInEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** @enum {string} */
-                kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
-                name: string;
-                /** Format: uuid */
-                token_id: string;
-            };
+            data: components["schemas"]["SignedInEventData"];
             /** @enum {string} */
             kind: "identity.session.started";
         } & {
@@ -5589,6 +5685,13 @@ export interface components {
              * @enum {string}
              */
             kind: "identity.session.started";
+        };
+        SignedInEventData: {
+            /** @enum {string} */
+            kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
+            name: string;
+            /** Format: uuid */
+            token_id: string;
         };
         /** @description The person who is asking. */
         SignedInUser: {
@@ -5787,18 +5890,7 @@ export interface components {
         };
         /** @description A task's state changed. */
         TaskChangedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: uuid */
-                delivery_id: string;
-                /** @enum {string} */
-                from: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
-                /** @enum {string|null} */
-                reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized" | null;
-                /** Format: uuid */
-                task_id: string;
-                /** @enum {string} */
-                to: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
-            };
+            data: components["schemas"]["TaskChangedEventData"];
             /** @enum {string} */
             kind: "exchange.task.changed";
         } & {
@@ -5807,6 +5899,18 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.task.changed";
+        };
+        TaskChangedEventData: {
+            /** Format: uuid */
+            delivery_id: string;
+            /** @enum {string} */
+            from: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
+            /** @enum {string|null} */
+            reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized" | null;
+            /** Format: uuid */
+            task_id: string;
+            /** @enum {string} */
+            to: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
         };
         /** @description One message. */
         TaskMessage: {
@@ -5829,11 +5933,7 @@ export interface components {
         };
         /** @description An agent said something about work under way; the first line of it. */
         TaskProgressedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                line: string;
-                /** Format: uuid */
-                task_id: string;
-            };
+            data: components["schemas"]["TaskProgressedEventData"];
             /** @enum {string} */
             kind: "exchange.task.progressed";
         } & {
@@ -5843,6 +5943,11 @@ export interface components {
              */
             kind: "exchange.task.progressed";
         };
+        TaskProgressedEventData: {
+            line: string;
+            /** Format: uuid */
+            task_id: string;
+        };
         /**
          * @description How a task is.
          * @enum {string}
@@ -5850,15 +5955,7 @@ export interface components {
         TaskState: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
         /** @description A message was accepted; `position` says how many are before it, if it has to wait. */
         TaskSubmittedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                context_id: string;
-                /** Format: uuid */
-                delivery_id: string;
-                /** Format: int64 */
-                position: number | null;
-                /** Format: uuid */
-                task_id: string;
-            };
+            data: components["schemas"]["TaskSubmittedEventData"];
             /** @enum {string} */
             kind: "exchange.task.submitted";
         } & {
@@ -5867,6 +5964,15 @@ export interface components {
              * @enum {string}
              */
             kind: "exchange.task.submitted";
+        };
+        TaskSubmittedEventData: {
+            context_id: string;
+            /** Format: uuid */
+            delivery_id: string;
+            /** Format: int64 */
+            position: number | null;
+            /** Format: uuid */
+            task_id: string;
         };
         /** @description A stored template. */
         Template: {
@@ -5890,10 +5996,7 @@ export interface components {
         };
         /** @description A template was removed. Workspaces made from it stay. */
         TemplateRemovedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                hash: string;
-                name: string;
-            };
+            data: components["schemas"]["TemplateRemovedEventData"];
             /** @enum {string} */
             kind: "fleet.template.removed";
         } & {
@@ -5902,6 +6005,10 @@ export interface components {
              * @enum {string}
              */
             kind: "fleet.template.removed";
+        };
+        TemplateRemovedEventData: {
+            hash: string;
+            name: string;
         };
         /** @description Which template a workspace was made from, and which content it had then. */
         TemplateStamp: {
@@ -5910,10 +6017,7 @@ export interface components {
         };
         /** @description A template was stored, under a new name or in place of what was there. */
         TemplateStoredEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                hash: string;
-                name: string;
-            };
+            data: components["schemas"]["TemplateStoredEventData"];
             /** @enum {string} */
             kind: "fleet.template.stored";
         } & {
@@ -5922,6 +6026,10 @@ export interface components {
              * @enum {string}
              */
             kind: "fleet.template.stored";
+        };
+        TemplateStoredEventData: {
+            hash: string;
+            name: string;
         };
         /** @description A template in a list. */
         TemplateSummary: {
@@ -6004,13 +6112,7 @@ export interface components {
         };
         /** @description A token was made. */
         TokenCreatedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** @enum {string} */
-                kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
-                name: string;
-                /** Format: uuid */
-                token_id: string;
-            };
+            data: components["schemas"]["TokenCreatedEventData"];
             /** @enum {string} */
             kind: "identity.token.created";
         } & {
@@ -6019,6 +6121,13 @@ export interface components {
              * @enum {string}
              */
             kind: "identity.token.created";
+        };
+        TokenCreatedEventData: {
+            /** @enum {string} */
+            kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
+            name: string;
+            /** Format: uuid */
+            token_id: string;
         };
         /**
          * @description What a token is for.
@@ -6033,13 +6142,7 @@ export interface components {
         };
         /** @description A token was revoked. */
         TokenRevokedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** @enum {string} */
-                kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
-                name: string;
-                /** Format: uuid */
-                token_id: string;
-            };
+            data: components["schemas"]["TokenRevokedEventData"];
             /** @enum {string} */
             kind: "identity.token.revoked";
         } & {
@@ -6048,6 +6151,13 @@ export interface components {
              * @enum {string}
              */
             kind: "identity.token.revoked";
+        };
+        TokenRevokedEventData: {
+            /** @enum {string} */
+            kind: "admin" | "user" | "workspace" | "join" | "runner" | "login" | "session";
+            name: string;
+            /** Format: uuid */
+            token_id: string;
         };
         /** @description Tokens, as the provider told them. */
         TokenUsage: {
@@ -6123,17 +6233,7 @@ export interface components {
         };
         /** @description A person made a rule about tool calls, by itself or with an approval. */
         ToolRuleCreatedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** @enum {string} */
-                decision: "allow" | "deny" | "ask";
-                /** Format: date-time */
-                expires_at: string | null;
-                /** Format: uuid */
-                rule_id: string;
-                /** @enum {string} */
-                scope: "session" | "workspace" | "agent" | "org";
-                tool: string;
-            };
+            data: components["schemas"]["ToolRuleCreatedEventData"];
             /** @enum {string} */
             kind: "agent.tool_rule.created";
         } & {
@@ -6142,6 +6242,17 @@ export interface components {
              * @enum {string}
              */
             kind: "agent.tool_rule.created";
+        };
+        ToolRuleCreatedEventData: {
+            /** @enum {string} */
+            decision: "allow" | "deny" | "ask";
+            /** Format: date-time */
+            expires_at: string | null;
+            /** Format: uuid */
+            rule_id: string;
+            /** @enum {string} */
+            scope: "session" | "workspace" | "agent" | "org";
+            tool: string;
         };
         /**
          * @description What becomes of calls that a rule is about.
@@ -6157,11 +6268,7 @@ export interface components {
         };
         /** @description A rule about tool calls counts no more. */
         ToolRuleRevokedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: uuid */
-                rule_id: string;
-                tool: string;
-            };
+            data: components["schemas"]["ToolRuleRevokedEventData"];
             /** @enum {string} */
             kind: "agent.tool_rule.revoked";
         } & {
@@ -6170,6 +6277,11 @@ export interface components {
              * @enum {string}
              */
             kind: "agent.tool_rule.revoked";
+        };
+        ToolRuleRevokedEventData: {
+            /** Format: uuid */
+            rule_id: string;
+            tool: string;
         };
         /**
          * @description Where a rule counts.
@@ -6238,13 +6350,7 @@ export interface components {
         };
         /** @description Somebody's name or role was changed. */
         UserChangedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                name: string;
-                /** @enum {string} */
-                role?: "viewer" | "member" | "operator";
-                /** Format: uuid */
-                user_id: string;
-            };
+            data: components["schemas"]["UserChangedEventData"];
             /** @enum {string} */
             kind: "identity.user.changed";
         } & {
@@ -6253,16 +6359,17 @@ export interface components {
              * @enum {string}
              */
             kind: "identity.user.changed";
+        };
+        UserChangedEventData: {
+            name: string;
+            /** @enum {string} */
+            role?: "viewer" | "member" | "operator";
+            /** Format: uuid */
+            user_id: string;
         };
         /** @description Somebody was taken into the org. */
         UserJoinedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                name: string;
-                /** @enum {string} */
-                role: "viewer" | "member" | "operator";
-                /** Format: uuid */
-                user_id: string;
-            };
+            data: components["schemas"]["UserJoinedEventData"];
             /** @enum {string} */
             kind: "identity.user.joined";
         } & {
@@ -6272,13 +6379,16 @@ export interface components {
              */
             kind: "identity.user.joined";
         };
+        UserJoinedEventData: {
+            name: string;
+            /** @enum {string} */
+            role: "viewer" | "member" | "operator";
+            /** Format: uuid */
+            user_id: string;
+        };
         /** @description Somebody left the org, or was taken out of it. */
         UserLeftEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                name: string;
-                /** Format: uuid */
-                user_id: string;
-            };
+            data: components["schemas"]["UserLeftEventData"];
             /** @enum {string} */
             kind: "identity.user.left";
         } & {
@@ -6287,6 +6397,11 @@ export interface components {
              * @enum {string}
              */
             kind: "identity.user.left";
+        };
+        UserLeftEventData: {
+            name: string;
+            /** Format: uuid */
+            user_id: string;
         };
         UserPage: {
             items: components["schemas"]["User"][];
@@ -6361,15 +6476,7 @@ export interface components {
         };
         /** @description An event could not be delivered to a webhook and is a dead letter now. Told to people, never to webhooks. */
         WebhookCallDeadEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: int32 */
-                attempts: number;
-                /** Format: uuid */
-                call_id: string;
-                reason: string | null;
-                /** Format: uuid */
-                webhook_id: string;
-            };
+            data: components["schemas"]["WebhookCallDeadEventData"];
             /** @enum {string} */
             kind: "webhook.call.dead";
         } & {
@@ -6378,6 +6485,15 @@ export interface components {
              * @enum {string}
              */
             kind: "webhook.call.dead";
+        };
+        WebhookCallDeadEventData: {
+            /** Format: int32 */
+            attempts: number;
+            /** Format: uuid */
+            call_id: string;
+            reason: string | null;
+            /** Format: uuid */
+            webhook_id: string;
         };
         WebhookCallPage: {
             items: components["schemas"]["WebhookCall"][];
@@ -6389,12 +6505,7 @@ export interface components {
         WebhookCallState: "queued" | "delivered" | "dead";
         /** @description Somebody outside is told of events from now on. */
         WebhookCreatedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                name: string;
-                origin: string;
-                /** Format: uuid */
-                webhook_id: string;
-            };
+            data: components["schemas"]["WebhookCreatedEventData"];
             /** @enum {string} */
             kind: "webhook.subscription.created";
         } & {
@@ -6403,6 +6514,12 @@ export interface components {
              * @enum {string}
              */
             kind: "webhook.subscription.created";
+        };
+        WebhookCreatedEventData: {
+            name: string;
+            origin: string;
+            /** Format: uuid */
+            webhook_id: string;
         };
         WebhookPage: {
             items: components["schemas"]["Webhook"][];
@@ -6412,10 +6529,7 @@ export interface components {
         };
         /** @description A webhook was removed, with what was owed to it. */
         WebhookRemovedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: uuid */
-                webhook_id: string;
-            };
+            data: components["schemas"]["WebhookRemovedEventData"];
             /** @enum {string} */
             kind: "webhook.subscription.removed";
         } & {
@@ -6424,13 +6538,14 @@ export interface components {
              * @enum {string}
              */
             kind: "webhook.subscription.removed";
+        };
+        WebhookRemovedEventData: {
+            /** Format: uuid */
+            webhook_id: string;
         };
         /** @description A webhook that was stopped goes on. */
         WebhookResumedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: uuid */
-                webhook_id: string;
-            };
+            data: components["schemas"]["WebhookResumedEventData"];
             /** @enum {string} */
             kind: "webhook.subscription.resumed";
         } & {
@@ -6440,14 +6555,13 @@ export interface components {
              */
             kind: "webhook.subscription.resumed";
         };
+        WebhookResumedEventData: {
+            /** Format: uuid */
+            webhook_id: string;
+        };
         /** @description A webhook was stopped, by a person or because its receiver said that it is gone. */
         WebhookStoppedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** @enum {string} */
-                reason: "asked" | "gone" | "revoked";
-                /** Format: uuid */
-                webhook_id: string;
-            };
+            data: components["schemas"]["WebhookStoppedEventData"];
             /** @enum {string} */
             kind: "webhook.subscription.stopped";
         } & {
@@ -6456,6 +6570,12 @@ export interface components {
              * @enum {string}
              */
             kind: "webhook.subscription.stopped";
+        };
+        WebhookStoppedEventData: {
+            /** @enum {string} */
+            reason: "asked" | "gone" | "revoked";
+            /** Format: uuid */
+            webhook_id: string;
         };
         /** @description A place for an agent to work. */
         Workspace: {
@@ -6521,13 +6641,7 @@ export interface components {
         };
         /** @description A workspace has spent its budget for the month. */
         WorkspaceBudgetExhaustedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: int64 */
-                limit_micros: number | null;
-                month: string;
-                /** Format: int64 */
-                spent_micros: number;
-            };
+            data: components["schemas"]["WorkspaceBudgetExhaustedEventData"];
             /** @enum {string} */
             kind: "workspace.budget.exhausted";
         } & {
@@ -6536,22 +6650,17 @@ export interface components {
              * @enum {string}
              */
             kind: "workspace.budget.exhausted";
+        };
+        WorkspaceBudgetExhaustedEventData: {
+            /** Format: int64 */
+            limit_micros: number | null;
+            month: string;
+            /** Format: int64 */
+            spent_micros: number;
         };
         /** @description A command in a workspace ended; `abandoned` if Warren ended it because nobody waited for it any more. `process` is the number of a background process. */
         WorkspaceCommandFinishedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                abandoned: boolean;
-                /** Format: int64 */
-                duration_ms: number;
-                /** Format: int32 */
-                exit_code: number | null;
-                /** Format: int32 */
-                process: number | null;
-                program: string;
-                /** Format: int32 */
-                signal: number | null;
-                timed_out: boolean;
-            };
+            data: components["schemas"]["WorkspaceCommandFinishedEventData"];
             /** @enum {string} */
             kind: "workspace.command.finished";
         } & {
@@ -6560,19 +6669,23 @@ export interface components {
              * @enum {string}
              */
             kind: "workspace.command.finished";
+        };
+        WorkspaceCommandFinishedEventData: {
+            abandoned: boolean;
+            /** Format: int64 */
+            duration_ms: number;
+            /** Format: int32 */
+            exit_code: number | null;
+            /** Format: int32 */
+            process: number | null;
+            program: string;
+            /** Format: int32 */
+            signal: number | null;
+            timed_out: boolean;
         };
         /** @description A workspace was created. */
         WorkspaceCreatedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                name: string;
-                /** @enum {string} */
-                provider: "memory" | "local" | "sandbox" | "docker";
-                /** @enum {string} */
-                status: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
-                template: string | null;
-                /** @enum {string} */
-                tier: "basic" | "extended" | "privileged";
-            };
+            data: components["schemas"]["WorkspaceCreatedEventData"];
             /** @enum {string} */
             kind: "workspace.lifecycle.created";
         } & {
@@ -6582,15 +6695,19 @@ export interface components {
              */
             kind: "workspace.lifecycle.created";
         };
+        WorkspaceCreatedEventData: {
+            name: string;
+            /** @enum {string} */
+            provider: "memory" | "local" | "sandbox" | "docker";
+            /** @enum {string} */
+            status: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+            template: string | null;
+            /** @enum {string} */
+            tier: "basic" | "extended" | "privileged";
+        };
         /** @description A file of a workspace was written, moved or deleted through Warren. */
         WorkspaceFileChangedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: int64 */
-                bytes: number;
-                /** @enum {string} */
-                operation: "write" | "upload" | "mkdir" | "delete" | "move";
-                path: string;
-            };
+            data: components["schemas"]["WorkspaceFileChangedEventData"];
             /** @enum {string} */
             kind: "workspace.file.changed";
         } & {
@@ -6599,6 +6716,13 @@ export interface components {
              * @enum {string}
              */
             kind: "workspace.file.changed";
+        };
+        WorkspaceFileChangedEventData: {
+            /** Format: int64 */
+            bytes: number;
+            /** @enum {string} */
+            operation: "write" | "upload" | "mkdir" | "delete" | "move";
+            path: string;
         };
         WorkspaceHealth: {
             workspace_id: string;
@@ -6608,18 +6732,7 @@ export interface components {
         };
         /** @description The runtime of a workspace reported. Never stored: it has no sequence, and only who asks for live events sees it. */
         WorkspaceHeartbeatEvent: components["schemas"]["LiveEventHeader"] & {
-            data: {
-                /** Format: int32 */
-                active_tasks: number;
-                current_task: string | null;
-                /** Format: double */
-                error_rate: number;
-                runtime_state: string;
-                /** @enum {string} */
-                status: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
-                /** Format: int64 */
-                uptime_s: number | null;
-            };
+            data: components["schemas"]["WorkspaceHeartbeatEventData"];
             /** @enum {string} */
             kind: "workspace.heartbeat";
         } & {
@@ -6629,13 +6742,21 @@ export interface components {
              */
             kind: "workspace.heartbeat";
         };
+        WorkspaceHeartbeatEventData: {
+            /** Format: int32 */
+            active_tasks: number;
+            current_task: string | null;
+            /** Format: double */
+            error_rate: number;
+            runtime_state: string;
+            /** @enum {string} */
+            status: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+            /** Format: int64 */
+            uptime_s: number | null;
+        };
         /** @description The image that a workspace is made from is another now: it is made anew. */
         WorkspaceImageRefreshedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                from: string | null;
-                image: string;
-                to: string;
-            };
+            data: components["schemas"]["WorkspaceImageRefreshedEventData"];
             /** @enum {string} */
             kind: "workspace.image.refreshed";
         } & {
@@ -6644,6 +6765,11 @@ export interface components {
              * @enum {string}
              */
             kind: "workspace.image.refreshed";
+        };
+        WorkspaceImageRefreshedEventData: {
+            from: string | null;
+            image: string;
+            to: string;
         };
         WorkspacePage: {
             items: components["schemas"]["Workspace"][];
@@ -6654,13 +6780,7 @@ export interface components {
         };
         /** @description A runtime whose work shows no progress was asked whether it is there. */
         WorkspaceProbedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** @enum {string} */
-                found: "answers" | "silent" | "unknown";
-                reason: string;
-                /** @enum {string} */
-                way: "card" | "box" | "claims";
-            };
+            data: components["schemas"]["WorkspaceProbedEventData"];
             /** @enum {string} */
             kind: "workspace.runtime.probed";
         } & {
@@ -6669,15 +6789,17 @@ export interface components {
              * @enum {string}
              */
             kind: "workspace.runtime.probed";
+        };
+        WorkspaceProbedEventData: {
+            /** @enum {string} */
+            found: "answers" | "silent" | "unknown";
+            reason: string;
+            /** @enum {string} */
+            way: "card" | "box" | "claims";
         };
         /** @description A background process or terminal was started in a workspace; its end is a `workspace.command.finished`. */
         WorkspaceProcessStartedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                has_pty: boolean;
-                /** Format: int32 */
-                process: number;
-                program: string;
-            };
+            data: components["schemas"]["WorkspaceProcessStartedEventData"];
             /** @enum {string} */
             kind: "workspace.process.started";
         } & {
@@ -6686,14 +6808,16 @@ export interface components {
              * @enum {string}
              */
             kind: "workspace.process.started";
+        };
+        WorkspaceProcessStartedEventData: {
+            has_pty: boolean;
+            /** Format: int32 */
+            process: number;
+            program: string;
         };
         /** @description The runtime of a workspace registered; `boots` counts how often one did. */
         WorkspaceRegisteredEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: int64 */
-                boots: number;
-                version: string | null;
-            };
+            data: components["schemas"]["WorkspaceRegisteredEventData"];
             /** @enum {string} */
             kind: "workspace.runtime.registered";
         } & {
@@ -6702,14 +6826,15 @@ export interface components {
              * @enum {string}
              */
             kind: "workspace.runtime.registered";
+        };
+        WorkspaceRegisteredEventData: {
+            /** Format: int64 */
+            boots: number;
+            version: string | null;
         };
         /** @description A removed workspace could not be stopped: its files are kept, and it is tried again. */
         WorkspaceRemovalFailedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: int32 */
-                attempts: number;
-                reason: string;
-            };
+            data: components["schemas"]["WorkspaceRemovalFailedEventData"];
             /** @enum {string} */
             kind: "workspace.removal.failed";
         } & {
@@ -6718,18 +6843,15 @@ export interface components {
              * @enum {string}
              */
             kind: "workspace.removal.failed";
+        };
+        WorkspaceRemovalFailedEventData: {
+            /** Format: int32 */
+            attempts: number;
+            reason: string;
         };
         /** @description A workspace was removed. */
         WorkspaceRemovedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** @enum {string} */
-                from: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
-                /** Format: int64 */
-                generation: number;
-                reason: string | null;
-                /** @enum {string} */
-                to: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
-            };
+            data: components["schemas"]["WorkspaceRemovedEventData"];
             /** @enum {string} */
             kind: "workspace.lifecycle.removed";
         } & {
@@ -6738,14 +6860,19 @@ export interface components {
              * @enum {string}
              */
             kind: "workspace.lifecycle.removed";
+        };
+        WorkspaceRemovedEventData: {
+            /** @enum {string} */
+            from: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+            /** Format: int64 */
+            generation: number;
+            reason: string | null;
+            /** @enum {string} */
+            to: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
         };
         /** @description A workspace's name, parent or spec changed; its generation went up if the spec did. */
         WorkspaceSpecChangedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                fields: string[];
-                /** Format: int64 */
-                generation: number;
-            };
+            data: components["schemas"]["WorkspaceSpecChangedEventData"];
             /** @enum {string} */
             kind: "workspace.spec.changed";
         } & {
@@ -6754,18 +6881,15 @@ export interface components {
              * @enum {string}
              */
             kind: "workspace.spec.changed";
+        };
+        WorkspaceSpecChangedEventData: {
+            fields: string[];
+            /** Format: int64 */
+            generation: number;
         };
         /** @description A workspace's status changed; the reason is a public sentence. */
         WorkspaceStatusChangedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** @enum {string} */
-                from: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
-                /** Format: int64 */
-                generation: number;
-                reason: string | null;
-                /** @enum {string} */
-                to: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
-            };
+            data: components["schemas"]["WorkspaceStatusChangedEventData"];
             /** @enum {string} */
             kind: "workspace.status.changed";
         } & {
@@ -6774,17 +6898,19 @@ export interface components {
              * @enum {string}
              */
             kind: "workspace.status.changed";
+        };
+        WorkspaceStatusChangedEventData: {
+            /** @enum {string} */
+            from: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
+            /** Format: int64 */
+            generation: number;
+            reason: string | null;
+            /** @enum {string} */
+            to: "provisioning" | "awaiting_agent" | "online" | "degraded" | "offline" | "failed" | "paused" | "hibernated" | "removed";
         };
         /** @description A tool call was refused by policy, or several were: a roll-up carries their exact count. */
         WorkspaceToolRefusedEvent: components["schemas"]["EventHeader"] & {
-            data: {
-                /** Format: int64 */
-                count: number;
-                /** @enum {string} */
-                kind: "malformed" | "mode" | "metacharacter" | "program_path" | "program_not_allowed" | "nothing_allowed" | "launcher" | "argument" | "variable" | "other";
-                sentence?: string;
-                tool?: string;
-            };
+            data: components["schemas"]["WorkspaceToolRefusedEventData"];
             /** @enum {string} */
             kind: "workspace.tool.refused";
         } & {
@@ -6794,8 +6920,134 @@ export interface components {
              */
             kind: "workspace.tool.refused";
         };
+        WorkspaceToolRefusedEventData: {
+            /** Format: int64 */
+            count: number;
+            /** @enum {string} */
+            kind: "malformed" | "mode" | "metacharacter" | "program_path" | "program_not_allowed" | "nothing_allowed" | "launcher" | "argument" | "variable" | "other";
+            sentence?: string;
+            tool?: string;
+        };
     };
-    responses: never;
+    responses: {
+        /** @description The request is not one that this route understands; `detail` names the field. */
+        BadRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The budget of the workspace is spent. */
+        BudgetExhausted: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The state of things does not allow it; `code` says what is in the way. */
+        Conflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The token may not do that, or the request comes from a place that may not ask. */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description It was there and has ended. */
+        Gone: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description There is no such thing, or none that the token may see. */
+        NotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description A condition of the request does not hold, such as the version that it names. */
+        PreconditionFailed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The body is larger than allowed. */
+        TooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Too many requests; `Retry-After` says when to try again. */
+        TooManyRequests: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The request took too long to arrive. */
+        TooSlow: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description There is no valid token, or what was shown in its place is not valid any more. */
+        Unauthenticated: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The request is well-formed and asks for something that cannot be. */
+        Unprocessable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The content type is not one that this route takes. */
+        UnsupportedMediaType: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: never;
@@ -6825,6 +7077,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6833,6 +7086,14 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspacePage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6856,6 +7117,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -6864,6 +7126,19 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6888,6 +7163,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6896,6 +7172,14 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6923,6 +7207,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6931,6 +7216,7 @@ export interface operations {
                     "application/json": components["schemas"]["RemovedWorkspace"];
                 };
             };
+            /** @description Taken; it happens in its own time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6939,6 +7225,15 @@ export interface operations {
                     "application/json": components["schemas"]["RemovedWorkspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6967,6 +7262,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6975,6 +7271,18 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -6996,6 +7304,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7004,6 +7313,15 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7025,6 +7343,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7033,6 +7352,15 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7057,6 +7385,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7065,6 +7394,15 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7086,6 +7424,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7094,6 +7433,15 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7115,6 +7463,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7123,6 +7472,15 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7144,6 +7502,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7152,6 +7511,15 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7173,6 +7541,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7181,6 +7550,14 @@ export interface operations {
                     "application/json": components["schemas"]["WorkspaceHealth"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7206,6 +7583,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7214,6 +7592,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportReport"];
                 };
             };
+            /** @description Done for some; each part tells how it went. */
             207: {
                 headers: {
                     [name: string]: unknown;
@@ -7222,6 +7601,19 @@ export interface operations {
                     "application/json": components["schemas"]["ImportReport"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7246,6 +7638,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7254,6 +7647,7 @@ export interface operations {
                     "application/json": components["schemas"]["CollapsedWorkspace"];
                 };
             };
+            /** @description Taken; it happens in its own time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -7262,6 +7656,15 @@ export interface operations {
                     "application/json": components["schemas"]["CollapsedWorkspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7287,6 +7690,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7295,6 +7699,18 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7316,6 +7732,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7324,6 +7741,15 @@ export interface operations {
                     "application/json": components["schemas"]["Workspace"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7348,6 +7774,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7356,6 +7783,14 @@ export interface operations {
                     "application/json": components["schemas"]["Bundle"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7379,6 +7814,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7387,6 +7823,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportReport"];
                 };
             };
+            /** @description Done for some; each part tells how it went. */
             207: {
                 headers: {
                     [name: string]: unknown;
@@ -7395,6 +7832,19 @@ export interface operations {
                     "application/json": components["schemas"]["ImportReport"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7419,6 +7869,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7427,6 +7878,14 @@ export interface operations {
                     "application/json": components["schemas"]["TemplatePage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7448,6 +7907,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7456,6 +7916,14 @@ export interface operations {
                     "application/json": components["schemas"]["Template"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7485,6 +7953,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7493,6 +7962,7 @@ export interface operations {
                     "application/json": components["schemas"]["Template"];
                 };
             };
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7501,6 +7971,18 @@ export interface operations {
                     "application/json": components["schemas"]["Template"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7522,12 +8004,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7551,6 +8043,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7559,6 +8052,7 @@ export interface operations {
                     "application/json": components["schemas"]["ImportReport"];
                 };
             };
+            /** @description Done for some; each part tells how it went. */
             207: {
                 headers: {
                     [name: string]: unknown;
@@ -7567,6 +8061,19 @@ export interface operations {
                     "application/json": components["schemas"]["ImportReport"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7593,6 +8100,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7601,6 +8109,14 @@ export interface operations {
                     "application/json": components["schemas"]["SchedulePage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7626,6 +8142,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -7634,6 +8151,19 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7658,6 +8188,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7666,6 +8197,14 @@ export interface operations {
                     "application/json": components["schemas"]["SchedulePage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7689,6 +8228,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7697,6 +8237,19 @@ export interface operations {
                     "application/json": components["schemas"]["SchedulePreview"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7718,6 +8271,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7726,6 +8280,14 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7747,12 +8309,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7781,6 +8353,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7789,6 +8362,18 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7810,6 +8395,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7818,6 +8404,15 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7839,6 +8434,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7847,6 +8443,15 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7868,6 +8473,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Taken; it happens in its own time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -7876,6 +8482,15 @@ export interface operations {
                     "application/json": components["schemas"]["ScheduleRun"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7902,6 +8517,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7910,6 +8526,14 @@ export interface operations {
                     "application/json": components["schemas"]["ScheduleRunPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7938,6 +8562,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7946,6 +8571,14 @@ export interface operations {
                     "application/json": components["schemas"]["MemoryPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -7974,6 +8607,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7982,6 +8616,14 @@ export interface operations {
                     "application/json": components["schemas"]["FoundMemories"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8006,6 +8648,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8014,6 +8657,14 @@ export interface operations {
                     "application/json": components["schemas"]["Memory"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8060,6 +8711,18 @@ export interface operations {
                     "application/json": components["schemas"]["Memory"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8084,12 +8747,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8112,6 +8785,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8120,6 +8794,14 @@ export interface operations {
                     "application/json": components["schemas"]["KnownModels"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8144,6 +8826,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8152,6 +8835,14 @@ export interface operations {
                     "application/json": components["schemas"]["AgentPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8173,6 +8864,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8181,6 +8873,14 @@ export interface operations {
                     "application/json": components["schemas"]["StoredAgent"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8207,6 +8907,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8215,6 +8916,7 @@ export interface operations {
                     "application/json": components["schemas"]["StoredAgent"];
                 };
             };
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -8223,6 +8925,18 @@ export interface operations {
                     "application/json": components["schemas"]["StoredAgent"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8245,6 +8959,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8253,6 +8968,14 @@ export interface operations {
                     "application/json": components["schemas"]["StoredAgent"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8286,6 +9009,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8294,6 +9018,14 @@ export interface operations {
                     "application/json": components["schemas"]["SessionPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8319,6 +9051,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -8327,6 +9060,19 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8348,6 +9094,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8356,6 +9103,14 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8377,6 +9132,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8385,6 +9141,14 @@ export interface operations {
                     "application/json": components["schemas"]["PendingWork"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8414,6 +9178,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8422,6 +9187,14 @@ export interface operations {
                     "text/event-stream": components["schemas"]["SessionEntry"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8459,6 +9232,19 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8500,6 +9286,14 @@ export interface operations {
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8527,6 +9321,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Taken; it happens in its own time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -8535,6 +9330,19 @@ export interface operations {
                     "application/json": components["schemas"]["SessionMessage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8557,6 +9365,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8565,6 +9374,14 @@ export interface operations {
                     "application/json": components["schemas"]["SessionMessage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8587,6 +9404,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8595,6 +9413,15 @@ export interface operations {
                     "application/json": components["schemas"]["SessionMessage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8620,6 +9447,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8628,6 +9456,19 @@ export interface operations {
                     "application/json": components["schemas"]["Approval"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8653,6 +9494,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8661,6 +9503,19 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8686,6 +9541,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8694,6 +9550,19 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8719,6 +9588,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8727,6 +9597,19 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8752,6 +9635,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8760,6 +9644,19 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8785,6 +9682,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8793,6 +9691,19 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8818,6 +9729,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -8826,6 +9738,19 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8847,6 +9772,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8855,6 +9781,15 @@ export interface operations {
                     "application/json": components["schemas"]["UpgradedSession"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8881,6 +9816,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8889,6 +9825,14 @@ export interface operations {
                     "application/json": components["schemas"]["SessionStepPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8911,6 +9855,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8919,6 +9864,14 @@ export interface operations {
                     "application/json": components["schemas"]["StepContext"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8945,6 +9898,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8953,6 +9907,14 @@ export interface operations {
                     "application/json": components["schemas"]["CheckpointPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -8981,6 +9943,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8989,6 +9952,14 @@ export interface operations {
                     "application/json": components["schemas"]["ApprovalPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9014,6 +9985,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -9022,6 +9994,19 @@ export interface operations {
                     "application/json": components["schemas"]["Approval"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9048,6 +10033,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9056,6 +10042,14 @@ export interface operations {
                     "application/json": components["schemas"]["ApprovalPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9080,6 +10074,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9088,6 +10083,14 @@ export interface operations {
                     "application/json": components["schemas"]["Approval"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9113,6 +10116,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9121,6 +10125,19 @@ export interface operations {
                     "application/json": components["schemas"]["Approval"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9146,6 +10163,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9154,6 +10172,19 @@ export interface operations {
                     "application/json": components["schemas"]["Approval"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9184,6 +10215,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9192,6 +10224,14 @@ export interface operations {
                     "application/json": components["schemas"]["ToolRulePage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9215,6 +10255,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -9223,6 +10264,19 @@ export interface operations {
                     "application/json": components["schemas"]["ToolRule"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9244,6 +10298,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9252,6 +10307,14 @@ export interface operations {
                     "application/json": components["schemas"]["ToolRule"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9273,6 +10336,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9281,6 +10345,15 @@ export interface operations {
                     "application/json": components["schemas"]["ToolRule"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9315,23 +10388,42 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/octet-stream": string;
                     "application/json": components["schemas"]["Listing"];
-                    "application/octet-stream": number[];
                 };
             };
+            /** @description The part that was asked for. */
             206: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": number[];
+                    "application/octet-stream": string;
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            /** @description The range begins behind the end of the file; `Content-Range` says how long it is. */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9358,7 +10450,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/octet-stream": number[];
+                "application/octet-stream": string;
             };
         };
         responses: {
@@ -9380,6 +10472,18 @@ export interface operations {
                     "application/json": components["schemas"]["FileWritten"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9406,12 +10510,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9437,12 +10551,73 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_directory: {
+        parameters: {
+            query?: {
+                /** @description Relative to the workspace root; absent: the root itself. */
+                path?: string;
+                /** @description How deep, 1 to 32. */
+                depth?: number;
+                /** @description At most so many entries, 1 to 5000. */
+                limit?: number;
+                /** @description From `next_cursor` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Listing"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9467,12 +10642,66 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    watch_files: {
+        parameters: {
+            query?: {
+                /** @description The directory or file to watch, with all below it; absent: the workspace root. */
+                path?: string;
+                /** @description How long to wait for a change; 10 seconds unless told. For JSON. */
+                wait_ms?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FileChanges"];
+                    "text/event-stream": components["schemas"]["FileWatchFrame"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9498,6 +10727,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9507,6 +10737,19 @@ export interface operations {
                     "text/event-stream": components["schemas"]["ExecFrame"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9528,6 +10771,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9536,6 +10780,14 @@ export interface operations {
                     "application/json": components["schemas"]["ProcessList"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9561,6 +10813,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -9569,6 +10822,19 @@ export interface operations {
                     "application/json": components["schemas"]["Process"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9591,6 +10857,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9599,6 +10866,14 @@ export interface operations {
                     "application/json": components["schemas"]["Process"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9631,6 +10906,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9640,6 +10916,21 @@ export interface operations {
                     "text/event-stream": components["schemas"]["ProcessFrame"];
                 };
             };
+            /** @description It has ended, and the caller has seen that. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9666,12 +10957,26 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9698,12 +11003,26 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9730,12 +11049,26 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9779,6 +11112,14 @@ export interface operations {
                     "application/json": components["schemas"]["TerminalFrame"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9800,6 +11141,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9808,6 +11150,14 @@ export interface operations {
                     "application/json": components["schemas"]["ToolCatalog"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9834,6 +11184,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9842,6 +11193,19 @@ export interface operations {
                     "application/json": components["schemas"]["ToolAnswer"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9866,6 +11230,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9874,6 +11239,14 @@ export interface operations {
                     "application/json": components["schemas"]["TokenPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9897,6 +11270,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -9905,6 +11279,19 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedToken"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9929,6 +11316,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9937,6 +11325,15 @@ export interface operations {
                     "application/json": components["schemas"]["RevokedToken"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9958,6 +11355,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9966,6 +11364,14 @@ export interface operations {
                     "application/json": components["schemas"]["MadeWithTokenList"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -9990,6 +11396,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9998,6 +11405,14 @@ export interface operations {
                     "application/json": components["schemas"]["SecretPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10041,6 +11456,18 @@ export interface operations {
                     "application/json": components["schemas"]["Secret"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10062,12 +11489,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10087,6 +11524,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10095,6 +11533,10 @@ export interface operations {
                     "application/json": components["schemas"]["KeyRotation"];
                 };
             };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10121,6 +11563,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10129,6 +11572,14 @@ export interface operations {
                     "application/json": components["schemas"]["SecretPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10173,6 +11624,18 @@ export interface operations {
                     "application/json": components["schemas"]["Secret"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10195,12 +11658,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10220,6 +11693,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10228,6 +11702,10 @@ export interface operations {
                     "application/json": components["schemas"]["ImageLogins"];
                 };
             };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10272,6 +11750,18 @@ export interface operations {
                     "application/json": components["schemas"]["ImageLogin"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10294,12 +11784,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10336,6 +11836,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10344,6 +11845,14 @@ export interface operations {
                     "application/json": components["schemas"]["AuditPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10363,6 +11872,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10371,6 +11881,10 @@ export interface operations {
                     "application/json": components["schemas"]["AuditHead"];
                 };
             };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10390,6 +11904,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10398,6 +11913,10 @@ export interface operations {
                     "application/json": components["schemas"]["SignIn"];
                 };
             };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10421,6 +11940,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10429,6 +11949,19 @@ export interface operations {
                     "application/json": components["schemas"]["SignIn"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10448,12 +11981,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10473,6 +12011,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -10481,6 +12020,10 @@ export interface operations {
                     "application/json": components["schemas"]["SignInLink"];
                 };
             };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10500,6 +12043,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10508,6 +12052,10 @@ export interface operations {
                     "application/json": components["schemas"]["SignInWays"];
                 };
             };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10531,6 +12079,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10539,6 +12088,18 @@ export interface operations {
                     "application/json": components["schemas"]["SignIn"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10562,6 +12123,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10570,6 +12132,19 @@ export interface operations {
                     "application/json": components["schemas"]["InvitationPreview"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10593,6 +12168,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10601,6 +12177,19 @@ export interface operations {
                     "application/json": components["schemas"]["SignIn"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10625,6 +12214,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10633,6 +12223,14 @@ export interface operations {
                     "application/json": components["schemas"]["InvitationPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10656,6 +12254,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -10664,6 +12263,19 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedInvitation"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10685,12 +12297,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10719,6 +12341,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10727,6 +12350,14 @@ export interface operations {
                     "application/json": components["schemas"]["UserPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10753,6 +12384,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -10761,6 +12393,19 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10785,6 +12430,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10793,6 +12439,14 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10821,6 +12475,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10829,6 +12484,15 @@ export interface operations {
                     "application/json": components["schemas"]["RemovedUser"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10857,6 +12521,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10865,6 +12530,18 @@ export interface operations {
                     "application/json": components["schemas"]["User"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10886,6 +12563,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -10894,6 +12572,15 @@ export interface operations {
                     "application/json": components["schemas"]["SignInLink"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10918,6 +12605,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10926,6 +12614,14 @@ export interface operations {
                     "application/json": components["schemas"]["OrgPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10949,6 +12645,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -10957,6 +12654,19 @@ export interface operations {
                     "application/json": components["schemas"]["Org"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -10978,6 +12688,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10986,6 +12697,14 @@ export interface operations {
                     "application/json": components["schemas"]["Org"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11007,12 +12726,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11038,6 +12767,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11046,6 +12776,18 @@ export interface operations {
                     "application/json": components["schemas"]["Org"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11072,6 +12814,14 @@ export interface operations {
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11138,6 +12888,14 @@ export interface operations {
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11169,6 +12927,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11178,6 +12937,14 @@ export interface operations {
                     "text/event-stream": components["schemas"]["EventFrame"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11206,12 +12973,21 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The connection goes on as a WebSocket. */
             101: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11257,6 +13033,19 @@ export interface operations {
                     "application/json": components["schemas"]["AcceptedMessage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11285,6 +13074,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11293,6 +13083,14 @@ export interface operations {
                     "application/json": components["schemas"]["TaskPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11318,6 +13116,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11326,6 +13125,14 @@ export interface operations {
                     "application/json": components["schemas"]["Task"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11348,6 +13155,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11356,6 +13164,15 @@ export interface operations {
                     "application/json": components["schemas"]["Task"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11384,6 +13201,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11392,6 +13210,14 @@ export interface operations {
                     "application/json": components["schemas"]["QueuePage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11413,6 +13239,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11421,6 +13248,15 @@ export interface operations {
                     "application/json": components["schemas"]["ClearedQueue"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11443,6 +13279,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11451,6 +13288,14 @@ export interface operations {
                     "application/json": components["schemas"]["QueuedMessage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11473,6 +13318,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11481,6 +13327,15 @@ export interface operations {
                     "application/json": components["schemas"]["QueuedMessage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11506,6 +13361,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11514,6 +13370,19 @@ export interface operations {
                     "application/json": components["schemas"]["Claim"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11540,6 +13409,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11548,6 +13418,19 @@ export interface operations {
                     "application/json": components["schemas"]["ProgressTaken"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11574,6 +13457,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11582,6 +13466,19 @@ export interface operations {
                     "application/json": components["schemas"]["Task"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11609,6 +13506,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11617,6 +13515,14 @@ export interface operations {
                     "application/json": components["schemas"]["DelegationPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11644,6 +13550,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -11652,6 +13559,19 @@ export interface operations {
                     "application/json": components["schemas"]["Delegation"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11677,6 +13597,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11685,6 +13606,14 @@ export interface operations {
                     "application/json": components["schemas"]["Delegation"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11707,6 +13636,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11715,6 +13645,15 @@ export interface operations {
                     "application/json": components["schemas"]["Delegation"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11741,6 +13680,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11749,6 +13689,14 @@ export interface operations {
                     "application/json": components["schemas"]["ConversationPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11774,6 +13722,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -11782,6 +13731,19 @@ export interface operations {
                     "application/json": components["schemas"]["Conversation"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11804,6 +13766,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11812,6 +13775,14 @@ export interface operations {
                     "application/json": components["schemas"]["Conversation"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11834,12 +13805,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11866,6 +13847,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11874,6 +13856,18 @@ export interface operations {
                     "application/json": components["schemas"]["Conversation"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11902,6 +13896,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11910,6 +13905,14 @@ export interface operations {
                     "application/json": components["schemas"]["ChatMessagePage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11956,6 +13959,19 @@ export interface operations {
                     "application/json": components["schemas"]["PostedMessage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -11984,6 +14000,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11992,6 +14009,14 @@ export interface operations {
                     "application/json": components["schemas"]["ChatMessagePage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12020,6 +14045,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -12028,6 +14054,19 @@ export interface operations {
                     "application/json": components["schemas"]["Uploaded"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12064,6 +14103,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChatMessage"];
                 };
             };
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -12072,6 +14112,19 @@ export interface operations {
                     "application/json": components["schemas"]["ChatMessage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12093,6 +14146,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12101,6 +14155,14 @@ export interface operations {
                     "application/json": components["schemas"]["Feed"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12125,6 +14187,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12133,6 +14196,14 @@ export interface operations {
                     "application/json": components["schemas"]["PeerList"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12154,6 +14225,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12162,6 +14234,14 @@ export interface operations {
                     "application/json": components["schemas"]["PeerPolicy"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12187,6 +14267,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12195,6 +14276,18 @@ export interface operations {
                     "application/json": components["schemas"]["PeerPolicy"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12216,6 +14309,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12224,6 +14318,14 @@ export interface operations {
                     "application/json": components["schemas"]["Budget"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12249,6 +14351,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12257,6 +14360,18 @@ export interface operations {
                     "application/json": components["schemas"]["Budget"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12280,6 +14395,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12288,6 +14404,19 @@ export interface operations {
                     "application/json": components["schemas"]["RegisteredRuntime"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12311,6 +14440,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12319,6 +14449,19 @@ export interface operations {
                     "application/json": components["schemas"]["HeartbeatAnswer"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12338,6 +14481,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12346,6 +14490,10 @@ export interface operations {
                     "application/json": components["schemas"]["SweepList"];
                 };
             };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12367,6 +14515,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12375,6 +14524,15 @@ export interface operations {
                     "application/json": components["schemas"]["Sweep"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12399,6 +14557,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12407,6 +14566,14 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12430,6 +14597,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -12438,6 +14606,19 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedWebhook"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12459,6 +14640,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12467,6 +14649,14 @@ export interface operations {
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12488,12 +14678,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12519,6 +14719,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12527,6 +14728,18 @@ export interface operations {
                     "application/json": components["schemas"]["Webhook"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12555,6 +14768,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12563,6 +14777,14 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookCallPage"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12585,6 +14807,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Taken; it happens in its own time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -12593,6 +14816,15 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookCall"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12614,6 +14846,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12622,6 +14855,14 @@ export interface operations {
                     "application/json": components["schemas"]["ChannelList"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12647,6 +14888,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Made. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -12655,6 +14897,19 @@ export interface operations {
                     "application/json": components["schemas"]["CreatedChannel"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12677,12 +14932,22 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done, and nothing to tell. */
             204: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12708,6 +14973,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Taken; it happens in its own time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -12716,6 +14982,19 @@ export interface operations {
                     "application/json": components["schemas"]["ReceivedHook"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12735,6 +15014,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12743,6 +15023,9 @@ export interface operations {
                     "application/json": components["schemas"]["SigningKeys"];
                 };
             };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
         };
     };
     server_info: {
@@ -12754,6 +15037,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12762,6 +15046,10 @@ export interface operations {
                     "application/json": components["schemas"]["ServerInfo"];
                 };
             };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;
@@ -12781,6 +15069,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12789,6 +15078,9 @@ export interface operations {
                     "application/json": Record<string, unknown>;
                 };
             };
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
         };
     };
 }
