@@ -15,7 +15,7 @@ async fn bad_bodies_are_refused_with_the_field_that_is_wrong() {
         (json!({ "name": " x", "provider": memory() }), "invalid_request", "name: "),
         (json!({ "name": "x".repeat(101), "provider": memory() }), "invalid_request", "name: "),
         (json!({ "name": "x", "provider": memory(), "colour": 1 }), "invalid_request", "colour"),
-        (json!({ "name": "x", "provider": "memory" }), "invalid_config", "provider."),
+        (json!({ "name": "x", "provider": "memory" }), "invalid_config", "provider: expected an object"),
         (
             json!({ "name": "x", "provider": { "kind": "floppy" } }),
             "invalid_config",
