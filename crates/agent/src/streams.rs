@@ -9,6 +9,7 @@
 //! marks that it keeps, so that a reader who comes back in the middle sees the same pieces with the same numbers.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,11 +33,13 @@ type Entries = Arc<Vec<StreamEntry>>;
 pub(crate) struct Streams {
     context: Context,
     readers: Arc<Mutex<HashMap<SessionId, broadcast::Sender<Entries>>>>,
+    /// Pieces were shown that are to be removed some time. At the start those of an earlier process may be there.
+    has_pieces: Arc<AtomicBool>,
 }
 
 impl Streams {
     pub(crate) fn new(context: Context) -> Self {
-        Self { context, readers: Arc::default() }
+        Self { context, readers: Arc::default(), has_pieces: Arc::new(AtomicBool::new(true)) }
     }
 
     /// Tells the readers of this process what was committed. Where there are none, it costs a look.
@@ -44,12 +47,25 @@ impl Streams {
         if entries.is_empty() {
             return;
         }
+        if entries.iter().any(|entry| entry.item.is_delta()) {
+            self.note_pieces();
+        }
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = readers.get(&id)
             && sender.send(Arc::new(entries.to_vec())).is_err()
         {
             readers.remove(&id);
         }
+    }
+
+    /// There are pieces that are to be removed some time.
+    pub(crate) fn note_pieces(&self) {
+        self.has_pieces.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there were since this was last asked.
+    pub(crate) fn take_note_of_pieces(&self) -> bool {
+        self.has_pieces.swap(false, Ordering::Relaxed)
     }
 
     /// How many sessions have readers here.

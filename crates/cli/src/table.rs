@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn the_right_cell_is_painted() {
         let cells = row(&["on", "online", "-"]);
-        let line = &lines(&["name", "status", "x"], &[cells.clone()], None)[1];
+        let line = &lines(&["name", "status", "x"], std::slice::from_ref(&cells), None)[1];
         assert_eq!(
             painted(line, &cells, 1, |text| format!("<{text}>")),
             line.replacen("online", "<online>", 1)

@@ -19,7 +19,6 @@ mod told;
 mod workspaces;
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -27,7 +26,7 @@ use tokio::sync::{Notify, Semaphore};
 use tracing::Instrument as _;
 use warren_exchange::QueueWaker;
 use warren_fleet::Fleet;
-use warren_model::session::{Session, StreamEntry};
+use warren_model::session::Session;
 use warren_model::{AgentDefinition, ErrorCode, Principal, SessionId, Timestamp, WorkspaceId};
 use warren_operations::{Operations, PlaceTraits};
 use warren_rules::sessions::Input;
@@ -75,8 +74,6 @@ struct Inner {
     told: ToldOnce,
     kept_heads: KeptHeads,
     offers: Offers,
-    /// Pieces were shown that are to be removed some time. At the start those of an earlier process may be there.
-    has_pieces: Arc<AtomicBool>,
 }
 
 impl Engine {
@@ -103,7 +100,6 @@ impl Engine {
             told: ToldOnce::default(),
             kept_heads: KeptHeads::default(),
             offers: Offers::default(),
-            has_pieces: Arc::new(AtomicBool::new(true)),
         }))
     }
 
@@ -118,7 +114,7 @@ impl Engine {
         let watch = WorkspaceWatch(self.clone());
         let span = tracing::info_span!("agent.engine.follow_workspaces");
         self.0.context.spawn(span, async move { watch.run().await });
-        let pruning = Pruning::new(self.0.context.clone(), self.0.config, Arc::clone(&self.0.has_pieces));
+        let pruning = Pruning::new(self.0.context.clone(), self.0.config, self.0.streams.clone());
         let span = tracing::info_span!("agent.engine.prune");
         self.0.context.spawn(span, async move { pruning.run().await });
     }
@@ -134,20 +130,13 @@ impl Engine {
 
     /// Tells whoever follows the session what was written.
     pub(crate) fn tell(&self, changed: &Changed) {
-        self.publish(changed.open.session.id, &changed.entries);
+        self.0.streams.publish(changed.open.session.id, &changed.entries);
         if changed.has_moved {
             self.note_moved(changed.open.session.workspace_id);
         }
         if changed.has_tasks {
             self.wake_queue(changed.open.session.workspace_id);
         }
-    }
-
-    fn publish(&self, id: SessionId, entries: &[StreamEntry]) {
-        if entries.iter().any(|entry| entry.item.is_delta()) {
-            self.0.has_pieces.store(true, Ordering::Relaxed);
-        }
-        self.0.streams.publish(id, entries);
     }
 
     /// Says whose queues hold tasks. Once, where everything is put together.

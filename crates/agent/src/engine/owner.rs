@@ -134,7 +134,7 @@ impl Owner {
             (self.engine.0.context.now(), self.open.session.clone(), deltas.to_vec());
         let shown = move |tx: &mut dyn WriteTx| commit::show(tx, &session, step, now, &deltas);
         let Some(entries) = self.engine.store().write_few(shown).await? else { return Ok(false) };
-        self.engine.publish(self.open.session.id, &entries);
+        self.engine.0.streams.publish(self.open.session.id, &entries);
         self.mark(&entries);
         Ok(true)
     }

@@ -2,8 +2,6 @@
 //! A20); and pieces of answers whose step holds the whole (A62). Those are removed in the order in which they were written,
 //! where they lie side by side on the disk: at the end of each answer they would be all over it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, sleep_until};
@@ -13,6 +11,7 @@ use warren_store::WriteTx;
 
 use crate::config::Config;
 use crate::sessions::KEY_MS;
+use crate::streams::Streams;
 
 /// Rows of one transaction, so that nobody waits long for it.
 const BATCH: u32 = 500;
@@ -26,13 +25,12 @@ const MOST_BATCHES: u32 = 200;
 pub(super) struct Pruning {
     context: Context,
     config: Config,
-    /// Set by whoever shows pieces.
-    has_pieces: Arc<AtomicBool>,
+    streams: Streams,
 }
 
 impl Pruning {
-    pub(super) fn new(context: Context, config: Config, has_pieces: Arc<AtomicBool>) -> Self {
-        Self { context, config, has_pieces }
+    pub(super) fn new(context: Context, config: Config, streams: Streams) -> Self {
+        Self { context, config, streams }
     }
 
     pub(super) async fn run(&self) {
@@ -60,7 +58,7 @@ impl Pruning {
 
     /// Removes pieces whose step holds them. Where nobody has shown any, nobody looks.
     async fn clear_pieces(&self) -> Result<u64, Error> {
-        if !self.has_pieces.swap(false, Ordering::Relaxed) {
+        if !self.streams.take_note_of_pieces() {
             return Ok(0);
         }
         let store = self.context.store();
@@ -82,7 +80,7 @@ impl Pruning {
         }
         // Those of steps that are open yet go with a later look.
         if left {
-            self.has_pieces.store(true, Ordering::Relaxed);
+            self.streams.note_pieces();
         }
         Ok(rows)
     }
