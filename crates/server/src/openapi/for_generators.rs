@@ -83,6 +83,8 @@ fn complete_operation(method: &Method, operation: &mut Operation) {
     if let Some(RefOr::T(body)) = &mut operation.request_body {
         body.content.iter_mut().for_each(|(kind, content)| describe_bytes(kind, content));
     }
+    let id = operation.operation_id.as_deref().unwrap_or_default();
+    let is_about_one_invitation = id.ends_with("_invitation") && id != "create_invitation";
     let responses = &mut operation.responses.responses;
     for (status, name, _) in REFUSALS {
         let can_be = match status {
@@ -91,7 +93,7 @@ fn complete_operation(method: &Method, operation: &mut Operation) {
             412 => takes_something && *method != Method::GET,
             408 | 413 | 415 => has_body,
             402 => has_body && *method == Method::POST,
-            // Named by the few routes that answer so.
+            410 => is_about_one_invitation,
             _ => false,
         };
         if can_be {
