@@ -73,7 +73,7 @@ impl FleetMetrics {
         if progress.read_at.is_some_and(|at| at.elapsed() < FRESH) {
             return Ok(());
         }
-        show_census(app, &app.fleet.context.census().await?);
+        show_census(app, &Census::of(&app.fleet.context).await?);
         show_sweeps(app);
         let mut cursor = match progress.cursor {
             Some(cursor) => cursor,

@@ -33,6 +33,16 @@ pub struct Census {
     pub queue: QueueTotals,
 }
 
+impl Census {
+    /// In all orgs, for whoever watches over this Warren.
+    pub async fn of(context: &Context) -> Result<Self, Error> {
+        let read = context.store().read(|tx| {
+            Ok::<_, Error>(Self { workspaces: tx.count_workspaces_by_status()?, queue: tx.queue_totals()? })
+        });
+        read.await
+    }
+}
+
 /// What all services of one Warren share. Cheap to clone; all clones are one.
 #[derive(Debug, Clone)]
 pub struct Context(Arc<Inner>);
@@ -158,15 +168,6 @@ impl Context {
     /// What the database says of itself.
     pub async fn store_health(&self) -> Result<StoreHealth, Error> {
         Ok(self.store().health().await?)
-    }
-
-    /// How things stand in all orgs, for whoever watches over this Warren.
-    pub async fn census(&self) -> Result<Census, Error> {
-        let store = self.store();
-        let read = store.read(|tx| {
-            Ok::<_, Error>(Census { workspaces: tx.count_workspaces_by_status()?, queue: tx.queue_totals()? })
-        });
-        read.await
     }
 
     /// As [`write_with_retries`](crate::write_with_retries), on this context's store.

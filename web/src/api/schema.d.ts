@@ -3469,7 +3469,7 @@ export interface components {
         };
         /** @description Work for another workspace. */
         Delegate: {
-            /** @description Who is to do it. */
+            /** @description Who is to do it: the id or the name of a peer. */
             to: string;
             message: components["schemas"]["TaskMessage"];
             /** @description The task out of which it is handed on; absent: the one in hand. */
@@ -3580,7 +3580,7 @@ export interface components {
             /** Format: uuid */
             delivery_id: string;
             /** @enum {string|null} */
-            reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized" | null;
+            reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "workspace_removed" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized" | null;
             /** Format: uuid */
             task_id: string;
         };
@@ -3847,7 +3847,10 @@ export interface components {
             /** @description Ids of entries of this page that this version of Warren cannot read. They are left as they are. */
             unreadable?: string[];
         };
-        /** @description A report of a runtime. Every field is optional; absent means unchanged. */
+        /**
+         * @description A report of a runtime. Every field is optional; absent means unchanged. A field that Warren does not know, or whose value
+         *     cannot be, is left out, and `warnings` in the answer says so: the rest of the report counts.
+         */
         Heartbeat: {
             /**
              * Format: double
@@ -4213,7 +4216,7 @@ export interface components {
         };
         MessageRefusedEventData: {
             /** @enum {string} */
-            reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized";
+            reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "workspace_removed" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized";
         };
         /**
          * @description Which side speaks.
@@ -4752,6 +4755,11 @@ export interface components {
             generation: number;
             /** @description What Warren did not take at its word. */
             warnings: string[];
+            /**
+             * @description The workspace counts as wedged, by this error of a runtime before. A runner goes on from there: it reports the wedge
+             *     until it has done some work.
+             */
+            wedge?: string | null;
         };
         /** @description What the registry knows about a workspace. */
         RegistryDescription: {
@@ -5331,6 +5339,11 @@ export interface components {
         ServerInfo: {
             version: string;
             providers: components["schemas"]["ProviderInfo"][];
+            /**
+             * @description The kind that a workspace gets whose request names none: `sandbox` where it works, else `docker`. Absent: neither
+             *     works here, and such a request is refused.
+             */
+            default_provider?: string | null;
             /** @description `sqlite` or `postgres`. */
             database: string;
             durability: string;
@@ -5906,7 +5919,7 @@ export interface components {
             /** @enum {string} */
             from: "submitted" | "working" | "input_required" | "auth_required" | "completed" | "failed" | "cancelled" | "rejected";
             /** @enum {string|null} */
-            reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized" | null;
+            reason: "busy" | "gone" | "resumed" | "no_answer" | "lease_lost" | "given_back" | "no_progress" | "deadline_passed" | "expired" | "cancelled" | "workspace_removed" | "answer_too_large" | "failed" | "unauthorized" | "forbidden" | "cannot_be_called" | "call_refused" | "untrusted" | "bad_answer" | "task_unknown" | "not_cancelable" | "version_not_supported" | "content_type_not_supported" | "not_supported" | "message_refused" | "agent_error" | "unrecognized" | null;
             /** Format: uuid */
             task_id: string;
             /** @enum {string} */
@@ -12817,12 +12830,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             /** @description Anything else that went wrong. */
             default: {
@@ -12848,6 +12857,7 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12856,7 +12866,20 @@ export interface operations {
                     "application/json": components["schemas"]["ProviderAddress"];
                 };
             };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
             410: components["responses"]["Gone"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
             default: {
                 headers: {
                     [name: string]: unknown;

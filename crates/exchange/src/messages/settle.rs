@@ -1,13 +1,14 @@
 //! What follows from a report: files are brought, rows are written, followers are told, and the next is begun.
 
 use serde_json::json;
+use warren_fleet::Fleet;
 use warren_model::event::{DelegationChanged, DelegationCompleted};
 use warren_model::{
     Delegation, Delivery, DeliveryEnd, DeliveryReason, DeliveryState, ErrorCode, EventData, Message,
     NewEvent, Part, Principal, Role, Task, TaskUpdate, Timestamp, WorkspaceId,
 };
 use warren_rules::messages::{delegation, dispatch, feed};
-use warren_service::Error;
+use warren_service::{Context, Error};
 use warren_store::WriteTx;
 
 use super::accept::accept;
@@ -67,7 +68,7 @@ impl Deliveries {
     async fn write_report(&self, report: DeliveryReport) -> Result<Recorded, Error> {
         let inputs = self.inputs();
         let line = match report.event {
-            None => self.line_of(&report).await?,
+            None => line_of(&self.0.context, &self.0.fleet, &report).await?,
             Some(_) => None,
         };
         let work = report.clone();
@@ -86,19 +87,6 @@ impl Deliveries {
             }
         }
         Ok(recorded)
-    }
-
-    /// What people who watch are shown of it. Where the secrets cannot be read that it may hold, nothing is.
-    async fn line_of(&self, report: &DeliveryReport) -> Result<Option<String>, Error> {
-        let Some(said) = feed::last_said(&report.updates) else { return Ok(None) };
-        let id = report.agent.workspace_id;
-        let row = self.0.context.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
-        let Some(row) = row else { return Ok(None) };
-        match self.0.fleet.redactors.of_workspace(&row).await {
-            Ok(known) => Ok(Some(feed::kept_line(&said, &known))),
-            Err(error) if error.code == ErrorCode::SecretUnreadable => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 
     /// Tells those who follow what they have not heard, and last of all the state.
@@ -145,6 +133,19 @@ impl Deliveries {
         if next.begins_to_fail {
             self.0.signals.report_failing(task.workspace_id);
         }
+    }
+}
+
+/// What people who watch are shown of it. Where the secrets cannot be read that it may hold, nothing is.
+async fn line_of(context: &Context, fleet: &Fleet, report: &DeliveryReport) -> Result<Option<String>, Error> {
+    let Some(said) = feed::last_said(&report.updates) else { return Ok(None) };
+    let id = report.agent.workspace_id;
+    let row = context.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
+    let Some(row) = row else { return Ok(None) };
+    match fleet.redactors.of_workspace(&row).await {
+        Ok(known) => Ok(Some(feed::kept_line(&said, &known))),
+        Err(error) if error.code == ErrorCode::SecretUnreadable => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
