@@ -127,7 +127,7 @@ mod tests {
             let found = exhausted(&facts, &session);
             match told {
                 Some(told) => {
-                    assert!(found.as_deref().is_some_and(|found| found.contains(told)), "{told}: {found:?}")
+                    assert!(found.as_deref().is_some_and(|found| found.contains(told)), "{told}: {found:?}");
                 }
                 None => assert_eq!(found, None, "{limits:?} {left:?}"),
             }
