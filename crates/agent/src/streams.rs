@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 use warren_model::SessionId;
-use warren_model::session::{Block, Step, StreamEntry, StreamItem};
+use warren_model::session::{Block, Step, StepPhase, StreamEntry, StreamItem};
 use warren_service::{Context, Error};
 use warren_store::ReadTx;
 
@@ -159,9 +159,32 @@ impl Follower {
 }
 
 /// A page of a session's entries behind a sequence, pieces of answers included.
-pub(crate) fn read_after(tx: &mut dyn ReadTx, id: SessionId, after: u64) -> Result<Vec<StreamEntry>, Error> {
-    let rows = tx.stream_after(id, after, PAGE)?;
-    let Some(last) = rows.last().map(|entry| entry.sequence) else { return Ok(rows) };
+pub(crate) fn read_after(
+    tx: &mut dyn ReadTx,
+    id: SessionId,
+    mut after: u64,
+) -> Result<Vec<StreamEntry>, Error> {
+    loop {
+        let rows = tx.stream_after(id, after, PAGE)?;
+        let Some(last) = rows.last().map(|entry| entry.sequence) else { return Ok(rows) };
+        let is_full = rows.len() >= PAGE as usize;
+        let entries = with_pieces_of_steps(tx, id, after, last, rows)?;
+        // A page of nothing but pieces that are to be removed has nothing to show, and there may be more behind it.
+        if !entries.is_empty() || !is_full {
+            return Ok(entries);
+        }
+        after = last;
+    }
+}
+
+/// A step that has its answer holds its pieces, whether their rows are still there or not.
+fn with_pieces_of_steps(
+    tx: &mut dyn ReadTx,
+    id: SessionId,
+    after: u64,
+    last: u64,
+    rows: Vec<StreamEntry>,
+) -> Result<Vec<StreamEntry>, Error> {
     // Every step of which something stands here may have pieces in front of it.
     let mut steps: BTreeMap<u32, Option<Step>> = BTreeMap::new();
     for number in rows.iter().filter_map(|entry| entry.item.step()) {
@@ -169,7 +192,16 @@ pub(crate) fn read_after(tx: &mut dyn ReadTx, id: SessionId, after: u64) -> Resu
             place.insert(tx.step(id, number)?);
         }
     }
-    let mut all: BTreeMap<u64, StreamEntry> = rows.into_iter().map(|entry| (entry.sequence, entry)).collect();
+    let is_held = |entry: &StreamEntry| {
+        let step = entry.item.step().and_then(|number| steps.get(&number)?.as_ref());
+        entry.item.is_delta()
+            && step.is_some_and(|step| match entry.item {
+                StreamItem::CallOutput { .. } => step.phase == StepPhase::Closed,
+                _ => step.phase != StepPhase::Asking,
+            })
+    };
+    let mut all: BTreeMap<u64, StreamEntry> =
+        rows.into_iter().filter(|entry| !is_held(entry)).map(|entry| (entry.sequence, entry)).collect();
     for step in steps.into_values().flatten() {
         for entry in pieces(&step) {
             if entry.sequence > after && entry.sequence <= last {

@@ -100,7 +100,9 @@ fn an_emptied_database_is_refused_and_its_log_is_kept() {
     let kept = std::fs::read(&database).unwrap();
     std::fs::write(&database, "").unwrap();
     expect_damaged(&machine);
-    std::fs::remove_dir_all(machine.data().join("workspaces")).unwrap();
+    for files in ["workspaces", "sandbox"] {
+        std::fs::remove_dir_all(machine.data().join(files)).unwrap();
+    }
     std::fs::remove_file(machine.data().join("local_access.json")).unwrap();
     let error = expect_damaged(&machine);
     assert!(error["causes"][0].as_str().unwrap().contains("warren.db-wal"), "{error}");

@@ -112,7 +112,7 @@ impl Writer {
     }
 
     async fn rename(&mut self, client: &Client) -> Result<(), Error> {
-        let name = format!("writer-at-step-{}", self.steps);
+        let name = format!("writer-{}-at-step-{}", &self.workspace[24..], self.steps);
         self.name.on_its_way = Some(name.clone());
         let patch = PatchWorkspace { name: Some(name), ..PatchWorkspace::default() };
         client.patch_workspace(&self.workspace, &patch, None).await?;

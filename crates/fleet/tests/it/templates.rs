@@ -166,8 +166,8 @@ async fn a_workspace_is_made_from_a_template_and_what_the_request_says_wins() {
             "runtime": "external", "provider": { "kind": "memory" }, "provision_timeout_seconds": 1_800,
         });
         store(&bed, &[("patient", patient)]).await;
-        assert_eq!(timeout(&make(json!({})).await), 1_800_000);
-        assert_eq!(timeout(&make(json!({ "provision_timeout_seconds": 60 })).await), 60_000);
+        assert_eq!(timeout(&make(json!({ "name": "second" })).await), 1_800_000);
+        assert_eq!(timeout(&make(json!({ "name": "third", "provision_timeout_seconds": 60 })).await), 60_000);
         // It outlives its template, over a restart too.
         bed.fleet.templates.remove(&bed.operator, &"reviewer".parse().unwrap()).await.unwrap();
         let bed = bed.restart().await;

@@ -90,6 +90,8 @@ pub(super) struct NoParameters {}
     security(()),
     responses(
         (status = 303, description = "To the provider, or to the page, with `#sign-in-failed=CODE`"),
+        (status = 400, description = "It takes no parameters.", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "There is no provider.", body = Problem, content_type = "application/problem+json"),
         (status = "default", body = Problem, content_type = "application/problem+json")
     )
 )]

@@ -9,7 +9,7 @@ async fn bad_bodies_are_refused_with_the_field_that_is_wrong() {
     let warren = Warren::start().await;
     let cases: &[(Value, &str, &str)] = &[
         (json!({}), "invalid_request", "missing field `name`"),
-        (json!({ "name": "x" }), "invalid_request", "missing field `provider`"),
+        (json!({ "name": "x" }), "provider_unavailable", "no provider was named"),
         (json!({ "name": 7, "provider": memory() }), "invalid_request", "name: "),
         (json!({ "name": "", "provider": memory() }), "invalid_request", "name: "),
         (json!({ "name": " x", "provider": memory() }), "invalid_request", "name: "),

@@ -702,7 +702,8 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
     let row = stage.warren.get(&format!("/api/v1/workspaces/{}", stage.other)).await.json();
     // Its generation goes up with the org's secrets, and when Warren itself starts again what fell silent meanwhile.
     let raised = operations_that_reach_all(&stage).await + restarts_of_its_own(&stage).await;
-    let as_made = (&json!("test"), &json!("running"), &json!(1 + raised));
+    // The second that the stage made.
+    let as_made = (&json!("test 2"), &json!("running"), &json!(1 + raised));
     assert_eq!((&row["name"], &row["desired"], &row["generation"]), as_made, "the other one is untouched");
 }
 
