@@ -80,7 +80,7 @@ export function WorkspacePage({ place }: { place: WorkspacePlace }) {
           </Link>
         ))}
       </nav>
-      {(tab === "chat" || tab === "health") && <JoinPanel workspace={query.data} />}
+      {(tab === "chat" || tab === "health") && <JoinPanel key={id} workspace={query.data} />}
       {tab && <TabContent workspace={query.data} place={place} tab={tab} />}
     </div>
   );

@@ -67,29 +67,31 @@ impl Probes {
     pub(crate) fn run_in_background(&self, id: WorkspaceId) {
         let probes = self.clone();
         let span = tracing::info_span!("fleet.probes.run", workspace.id = %id);
-        self.context.spawn(span, async move {
-            // The semaphore is never closed.
-            let _turn = probes.turns.acquire().await;
-            if probes.context.is_stopping() {
-                return;
-            }
-            if let Err(error) = probes.run(id).await {
-                tracing::warn!(workspace.id = %id, %error, "a runtime could not be probed; it is asked again");
-            }
-        });
+        self.in_turn(span, id, async move { probes.run(id).await });
     }
 
     /// Nothing was heard from a runtime that may be one that Warren calls: it is called.
     pub(crate) fn look_for_in_background(&self, id: WorkspaceId) {
         let probes = self.clone();
         let span = tracing::info_span!("fleet.probes.look_for", workspace.id = %id);
+        self.in_turn(span, id, async move { probes.look_for(id).await });
+    }
+
+    fn in_turn(
+        &self,
+        span: tracing::Span,
+        id: WorkspaceId,
+        work: impl Future<Output = Result<(), Error>> + Send + 'static,
+    ) {
+        let (context, turns) = (self.context.clone(), Arc::clone(&self.turns));
         self.context.spawn(span, async move {
-            let _turn = probes.turns.acquire().await;
-            if probes.context.is_stopping() {
+            // The semaphore is never closed.
+            let _turn = turns.acquire().await;
+            if context.is_stopping() {
                 return;
             }
-            if let Err(error) = probes.look_for(id).await {
-                tracing::warn!(workspace.id = %id, %error, "a silent runtime could not be asked; it is asked again");
+            if let Err(error) = work.await {
+                tracing::warn!(workspace.id = %id, %error, "a runtime could not be probed; it is asked again");
             }
         });
     }

@@ -6,6 +6,7 @@ import { Button } from "../../components/Button";
 import { Dialog } from "../../components/Dialog";
 import { formatMoment } from "../../components/format";
 import { useNotify } from "../../components/Notices";
+import { ShownOnce } from "../../components/ShownOnce";
 import { Loading, ProblemPanel, StaleNote } from "../../components/States";
 import { principalName, usePeopleNames } from "../people/names";
 import { NotAllowed, useMay, useMe } from "../signIn/me";
@@ -219,37 +220,11 @@ function TokenDialog({ onClose }: { onClose: () => void }) {
 }
 
 function MadeToken({ secret, name, onClose }: { secret: string; name: string; onClose: () => void }) {
-  const [said, setSaid] = useState("");
-  const id = useId();
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(secret);
-      setSaid("Copied");
-    } catch {
-      setSaid("The browser does not let this page copy. Select it and copy it by hand.");
-    }
-  };
   return (
     <Dialog title={`The token ${name} is made`} onClose={onClose}>
       <div className="form">
         <div className="field one-time-link">
-          <label htmlFor={id}>Token, shown once</label>
-          <div className="row">
-            <input
-              id={id}
-              className="mono"
-              readOnly
-              data-autofocus
-              value={secret}
-              onFocus={(event) => event.target.select()}
-            />
-            <Button tone="primary" onClick={() => void copy()}>
-              Copy
-            </Button>
-          </div>
-          <p className="hint" role="status">
-            {said}
-          </p>
+          <ShownOnce label="Token, shown once" value={secret} what="token" />
           <p className="hint">
             Use it as <code>export WARREN_TOKEN=…</code> or as <code>Authorization: Bearer …</code>. It is
             stored nowhere: who loses it makes another.

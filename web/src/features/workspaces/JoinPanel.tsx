@@ -11,8 +11,10 @@ export function JoinPanel({ workspace }: { workspace: Workspace }) {
   const create = useCreateToken();
   const mayMake = useMay("tokens:write");
   const [isHidden, setIsHidden] = useState(false);
-  if (workspace.runtime !== "external" || workspace.status !== "awaiting_agent" || isHidden) return null;
   const secret = create.data?.secret;
+  const isAwaited = workspace.runtime === "external" && workspace.status === "awaiting_agent";
+  // What is shown once stays until it was read, whatever becomes of the workspace meanwhile.
+  if (isHidden || !(isAwaited || secret)) return null;
   return (
     <section className="card join-panel" aria-labelledby="join-title">
       <h2 id="join-title">Its agent runs elsewhere and has not come yet</h2>
