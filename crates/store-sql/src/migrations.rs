@@ -65,6 +65,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     29 "0029_people",
     30 "0030_lean_stream",
     31 "0031_unique_names",
+    32 "0032_spending_of_org",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -99,6 +100,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     29 "0029_people",
     30 "0030_lean_stream",
     31 "0031_unique_names",
+    32 "0032_spending_of_org",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -38,7 +38,7 @@ const ORGS_OF: &str = "SELECT o.id, o.created_at, o.name, o.quotas, o.removed_at
 const COUNT: &str = "SELECT count(*) FROM members WHERE org_id = $1 AND left_at IS NULL";
 const COUNT_ROLE: &str = "SELECT count(*) FROM members WHERE org_id = $1 AND left_at IS NULL AND role = $2";
 const SPENT: &str = "SELECT CAST(coalesce(sum(s.micros), 0) AS bigint) FROM spending s \
-     JOIN workspaces w ON w.id = s.workspace_id WHERE w.org_id = $1 AND s.month = $2";
+     WHERE s.org_id = $1 AND s.month = $2";
 const RUNNING: &str = "SELECT count(*) FROM sessions WHERE org_id = $1 AND phase = 'active'";
 
 impl OrgReads for Transaction<'_> {

@@ -9,8 +9,8 @@ use crate::value::Value;
 
 const SPENT: &str = "SELECT micros FROM spending WHERE workspace_id = $1 AND month = $2";
 /// One statement, so that of many at once none is lost.
-const ADD: &str = "INSERT INTO spending (workspace_id, month, micros) \
-     VALUES ($1, $2, CASE WHEN $3 < 0 THEN 0 ELSE $3 END) \
+const ADD: &str = "INSERT INTO spending (workspace_id, month, micros, org_id) \
+     VALUES ($1, $2, CASE WHEN $3 < 0 THEN 0 ELSE $3 END, (SELECT org_id FROM workspaces WHERE id = $1)) \
      ON CONFLICT (workspace_id, month) DO UPDATE SET \
        micros = CASE WHEN spending.micros + $3 < 0 THEN 0 ELSE spending.micros + $3 END RETURNING micros";
 

@@ -27,7 +27,7 @@ pub trait OrgReads {
     fn orgs_of(&mut self, user_id: UserId) -> Result<Vec<(Org, OrgRole)>, Error>;
     /// How many are in it; with a role, those who have it.
     fn count_members(&mut self, org_id: OrgId, role: Option<OrgRole>) -> Result<u64, Error>;
-    /// What its workspaces spent in a month, also those that are removed.
+    /// What its workspaces spent in a month, also those that are removed or erased.
     fn spent_by_org(&mut self, org_id: OrgId, month: &str) -> Result<u64, Error>;
     /// How many of its sessions do something now.
     fn count_running_sessions(&mut self, org_id: OrgId) -> Result<u64, Error>;

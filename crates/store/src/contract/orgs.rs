@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use warren_model::{Member, Org, OrgId, OrgQuotas, OrgRole, Tier, UserId};
+use warren_model::{Member, Org, OrgId, OrgQuotas, OrgRole, Status, Tier, UserId};
 
-use super::samples::{NOW, id, insert, workspace};
+use super::samples::{NOW, id, insert, update, workspace};
 use super::session_samples::{put, session};
 use super::users::{insert_user, user};
 use crate::{Error, MemberQuery, Store};
@@ -151,4 +151,11 @@ pub async fn spending_and_running_sessions_are_counted_by_org(store: Arc<dyn Sto
         })
         .await;
     assert_eq!(counted, Ok(((7, 0), 1)));
+    // Who erases a workspace does not get its month back.
+    let gone = warren_model::Workspace { status: Status::Removed, removed_at: Some(NOW), ..two };
+    update(&*store, &gone).await.expect("it is removed");
+    let erased = gone.id;
+    assert_eq!(store.write(move |tx| tx.erase_workspace(erased)).await, Ok::<_, Error>(true));
+    let spent = store.read(|tx| tx.spent_by_org(OrgId::DEFAULT, "2026-11")).await;
+    assert_eq!(spent, Ok::<_, Error>(7));
 }
