@@ -250,7 +250,7 @@ fn tell(
 ) -> Result<(), Error> {
     let Invitation { role, email, used_by, .. } = invitation;
     let details = AuditDetails::Invitation { role: *role, email: email.clone(), used_by: *used_by };
-    let id = invitation.id.to_string();
+    let (id, actor) = (invitation.id.to_string(), actor.clone().in_org(invitation.org_id));
     tx.append_audit(&actor.did(now, action, AuditTargetKind::Invitation, &id, &details))?;
     Ok(())
 }

@@ -31,6 +31,13 @@ impl Actor {
         }
     }
 
+    /// What they do concerns another org than the one they work in, and stands in that org's log: its operators are to see
+    /// who changed what is theirs.
+    #[must_use]
+    pub fn in_org(self, org_id: OrgId) -> Self {
+        Self { org_id, ..self }
+    }
+
     /// A person who comes in, before they have a token.
     pub fn person(user: &User, org_id: OrgId, request_id: Option<String>) -> Self {
         Self {

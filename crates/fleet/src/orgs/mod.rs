@@ -245,6 +245,7 @@ fn tell(
     actor: &Actor,
     now: warren_model::Timestamp,
 ) -> Result<(), Error> {
+    let actor = actor.clone().in_org(org.id);
     let details = AuditDetails::Org { name: org.name.to_string(), quotas: org.quotas.clone() };
     tx.append_audit(&actor.did(now, action, AuditTargetKind::Org, &org.id.to_string(), &details))?;
     Ok(())

@@ -115,6 +115,8 @@ fn leave(
     made: Made,
 ) -> Result<Vec<MadeThing>, Error> {
     let (org_id, principal) = (member.org_id, user.principal());
+    let actor = ending.actor.clone().in_org(org_id);
+    let ending = &Ending { actor: &actor, ..*ending };
     let mut things = end_tokens(tx, user, Some(org_id), ending, made)?;
     // Also what was made with tokens that are long gone.
     for one in tx.made_by(&principal, org_id)? {

@@ -190,7 +190,8 @@ impl Users {
                 tx.append_event(&event(org_id, &who.principal, now, data))?;
                 let details = details_of(&user, role);
                 let (action, kind) = (AuditAction::UserChanged, AuditTargetKind::User);
-                tx.append_audit(&Actor::of(&who).did(now, action, kind, &user.id.to_string(), &details))?;
+                let actor = Actor::of(&who).in_org(org_id);
+                tx.append_audit(&actor.did(now, action, kind, &user.id.to_string(), &details))?;
                 Ok(shown_to(&who, user, member))
             })
             .await
@@ -223,7 +224,7 @@ impl Users {
             })
             .await?;
         let minted = self.tokens.mint_link_for(user.principal(), org_id, who).await?;
-        let (actor, now) = (Actor::of(who), self.context.now());
+        let (actor, now) = (Actor::of(who).in_org(org_id), self.context.now());
         self.context
             .store()
             .write(move |tx| {
@@ -546,7 +547,7 @@ pub(crate) fn join(tx: &mut dyn WriteTx, user: &User, joining: &Joining<'_>) -> 
     let data = UserJoined { user_id: user.id, name: user.name.to_string(), role };
     tx.append_event(&event(org_id, by, now, data))?;
     let (action, kind) = (AuditAction::UserJoined, AuditTargetKind::User);
-    let details = details_of(user, Some(role));
+    let (details, actor) = (details_of(user, Some(role)), actor.clone().in_org(org_id));
     tx.append_audit(&actor.did(now, action, kind, &user.id.to_string(), &details))?;
     Ok(member)
 }

@@ -109,6 +109,30 @@ async fn what_acts_in_their_name_is_kept_where_it_is_wanted() {
     }
 }
 
+// F35: who runs Warren changes the people of an org that they do not work in; its own operators read who did it
+#[tokio::test]
+async fn what_an_admin_does_in_another_org_stands_in_that_orgs_log() {
+    for bed in Bed::on_each_store().await {
+        org(&bed, "lab").await;
+        let boss = person_in(&bed, Some("lab"), "boss", OrgRole::Operator).await;
+        let lab = || Some("lab".to_owned());
+        bed.fleet.users.add(&bed.operator, lab(), crate::people::add("guest", OrgRole::Viewer)).await.unwrap();
+        let change = warren_fleet::ChangeUser { role: Some(OrgRole::Member), ..Default::default() };
+        bed.fleet.users.change(&bed.operator, lab(), "guest", change).await.unwrap();
+        bed.fleet.users.remove(&bed.operator, lab(), "guest", Made::Ends).await.unwrap();
+        let read = bed.fleet.audit.list(&boss, AuditQuery::all(0, 100)).await.unwrap().rows;
+        let told: Vec<_> = read.iter().map(|entry| entry.action.as_str()).collect();
+        for action in
+            [AuditAction::OrgCreated, AuditAction::UserJoined, AuditAction::UserChanged, AuditAction::UserLeft]
+        {
+            assert!(told.contains(&action.as_str()), "{action:?} is not in {told:?}");
+        }
+        let elsewhere = AuditQuery { org_id: Some(bed.operator.token.org_id), ..AuditQuery::all(0, 100) };
+        let own = bed.fleet.audit.list(&bed.operator, elsewhere).await.unwrap().rows;
+        assert!(own.iter().all(|entry| entry.action != AuditAction::UserLeft.as_str()), "{own:?}");
+    }
+}
+
 // F9: one org is not the other
 #[tokio::test]
 async fn whoever_leaves_one_org_stays_in_the_others() {
