@@ -8,6 +8,7 @@ mod access;
 mod arguments;
 mod commands;
 pub mod config;
+mod confirmation;
 mod context;
 mod data_folder;
 mod database;

@@ -87,6 +87,9 @@ pub(crate) enum UserCommand {
         /// Leave what acts in their name as it is: schedules, webhooks, channels
         #[arg(long)]
         keep: bool,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
     },
 }
 
@@ -134,6 +137,9 @@ pub(crate) enum OrgCommand {
     Rm {
         /// By name or id
         org: String,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
     },
     /// Work in another org from now on, with the token at hand
     Use {

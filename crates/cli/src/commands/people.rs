@@ -15,6 +15,7 @@ use super::workspace::age;
 use crate::arguments::{
     AddUserArguments, OrgCommand, Quota, QuotaArguments, RoleName, TierName, UserCommand,
 };
+use crate::confirmation::is_confirmed;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::Outcome;
@@ -60,7 +61,17 @@ pub(crate) async fn run_user(context: &Context, command: UserCommand) -> Outcome
                 context.output.line(&url)?;
             }
         }
-        UserCommand::Rm { user, org, everywhere, keep } => {
+        UserCommand::Rm { user, org, everywhere, keep, yes } => {
+            let from = match (&org, everywhere) {
+                (_, true) => "every org".to_owned(),
+                (Some(org), _) => format!("the org {org}"),
+                (None, _) => "this org".to_owned(),
+            };
+            let ends = if keep { "" } else { ", and end what acts in their name" };
+            if !yes && !is_confirmed(context, &format!("Take {user} out of {from}{ends}?")) {
+                context.output.note("Nobody was taken out.");
+                return Ok(Exit::FAILURE);
+            }
             let how = RemoveUser { org: org.as_deref(), everywhere, keeps_made: keep };
             remove(context, &client, &user, how).await?;
         }
@@ -192,7 +203,11 @@ pub(crate) async fn run_org(context: &Context, command: OrgCommand) -> Outcome<E
                 show_org(context, &client.change_org(&org, &PatchOrg { name: rename, quotas }).await?)?;
             }
         }
-        OrgCommand::Rm { org } => {
+        OrgCommand::Rm { org, yes } => {
+            if !yes && !is_confirmed(context, &format!("Remove the org {org}? Nobody gets into it any more.")) {
+                context.output.note("Nothing was removed.");
+                return Ok(Exit::FAILURE);
+            }
             client.remove_org(&org).await?;
             context.output.note(&format!("The org {org} is removed."));
         }

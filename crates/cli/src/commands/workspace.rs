@@ -1,6 +1,5 @@
 //! `warren ws`: making, listing, changing and removing workspaces.
 
-use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -14,6 +13,7 @@ use warren_model::{ErrorCode, Timestamp};
 use super::cursors::all_pages;
 use super::facts::{Facts, word};
 use crate::arguments::{CreateArguments, ListArguments, RemoveArguments, Span};
+use crate::confirmation::is_confirmed;
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
@@ -364,7 +364,8 @@ pub(crate) async fn remove(context: &Context, client: &Client, arguments: &Remov
     for name in &arguments.workspaces {
         ids.push(resolve(client, name).await?);
     }
-    if !arguments.yes && !is_confirmed(context, &arguments.workspaces) {
+    let question = format!("Remove {} with all files?", arguments.workspaces.join(", "));
+    if !arguments.yes && !is_confirmed(context, &question) {
         context.output.note("Nothing was removed.");
         return Ok(Exit::FAILURE);
     }
@@ -388,22 +389,6 @@ pub(crate) async fn remove(context: &Context, client: &Client, arguments: &Remov
         }
     }
     Ok(Exit::OK)
-}
-
-/// Asks where there is somebody to ask: both ends are terminals and no program reads the output.
-fn is_confirmed(context: &Context, names: &[String]) -> bool {
-    let stdin = std::io::stdin();
-    if context.output.is_json || !stdin.is_terminal() || !std::io::stderr().is_terminal() {
-        return true;
-    }
-    let question = format!("Remove {} with all files? [y/N] ", names.join(", "));
-    let mut stderr = std::io::stderr().lock();
-    let shown = crate::terminal_text::visible(&question);
-    if stderr.write_all(shown.as_bytes()).and_then(|()| stderr.flush()).is_err() {
-        return false;
-    }
-    let mut answer = String::new();
-    stdin.read_line(&mut answer).is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 #[cfg(test)]

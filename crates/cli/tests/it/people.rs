@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::pty::Pty;
 use crate::warren::Machine;
 
 // F37
@@ -40,4 +41,21 @@ fn people_and_orgs_are_kept_by_name_from_the_command_line() {
     machine.run(&["org", "rm", "lab"]).expect_ok();
     let orgs = machine.run(&["org", "ls"]).expect_ok().text();
     assert!(orgs.contains("default") && !orgs.contains("lab"), "{orgs}");
+}
+
+// F37: what takes somebody away asks first where a person sits at it
+#[test]
+fn taking_a_person_out_asks_first_at_a_terminal() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    machine.run(&["user", "add", "anna"]).expect_ok();
+    let mut asked = Pty::spawn(&machine.command(&["user", "rm", "anna"]), 24, 100);
+    asked.see("Take anna out of this org, and end what acts in their name? [y/N]");
+    asked.type_in("\n");
+    asked.see("Nobody was taken out.");
+    machine.run(&["user", "show", "anna"]).expect_ok();
+    let mut asked = Pty::spawn(&machine.command(&["user", "rm", "anna"]), 24, 100);
+    asked.see("[y/N]");
+    asked.type_in("y\n");
+    asked.see("anna is out of the org");
 }
