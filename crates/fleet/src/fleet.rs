@@ -29,9 +29,9 @@ use crate::runtimes::Probes;
 use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
 use crate::sweeps::SweepParts;
 use crate::{
-    Audit, BoxHolders, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations, Journal, KeyRotation,
-    Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets, Sweeps, Templates,
-    Throttle, Tokens, ToolRefusals, Uploads, Users, Workspaces,
+    Audit, BoxHolders, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations, Journal,
+    KeyRotation, Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets, Sweeps,
+    Templates, Throttle, Tokens, ToolRefusals, Uploads, Users, Workspaces,
 };
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
@@ -209,7 +209,10 @@ impl Fleet {
     pub async fn start(&self, version: &str) -> Result<(), Error> {
         self.replicas.join().await?;
         if !self.box_holders.role().opens_boxes() {
-            return self.context.append(self.server_event(ServerStarted { version: version.to_owned() })).await;
+            return self
+                .context
+                .append(self.server_event(ServerStarted { version: version.to_owned() }))
+                .await;
         }
         self.reconciler.take_up_all().await?;
         self.context.append(self.server_event(ServerStarted { version: version.to_owned() })).await?;

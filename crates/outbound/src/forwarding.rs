@@ -165,7 +165,8 @@ mod tests {
         let renamed = value.replace("req%2D1", "req%2D2");
         assert_eq!(Mark::verify(&renamed, [&KEY], request(), NOW), Err(BadMark::Forged));
         let twice = format!("{value}; from=c");
-        for text in ["", "1", "from=a; at=x; id=b; mac=AA", "from=a; at=1; id=b", &twice, &"x".repeat(4_096)] {
+        for text in ["", "1", "from=a; at=x; id=b; mac=AA", "from=a; at=1; id=b", &twice, &"x".repeat(4_096)]
+        {
             assert_eq!(Mark::verify(text, [&KEY], request(), NOW), Err(BadMark::Unreadable), "{text}");
         }
     }

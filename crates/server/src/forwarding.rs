@@ -307,7 +307,9 @@ fn stream(app: &App, method: &Method, answer: Relayed) -> Response {
 
 /// Joins the client's connection with the one to the other replica, until either ends or this server stops.
 fn join(app: &Arc<App>, peer: &Peer, upgrade: Option<OnUpgrade>, answer: Relayed) -> Response {
-    let Some(upgrade) = upgrade else { return Failure::internal("a connection that cannot be upgraded").into_response() };
+    let Some(upgrade) = upgrade else {
+        return Failure::internal("a connection that cannot be upgraded").into_response();
+    };
     let mut response = StatusCode::SWITCHING_PROTOCOLS.into_response();
     *response.headers_mut() = answer.headers.clone();
     let stopping = app.stopping.clone();

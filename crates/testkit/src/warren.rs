@@ -12,9 +12,7 @@ use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemCl
 use warren_exchange::{
     AgentRuntime, Agents, ByA2a, Config as ExchangeConfig, Exchange, Parts as ExchangeParts, Signer,
 };
-use warren_fleet::{
-    Config as FleetConfig, Fleet, NewPeople, Parts, Replica, Role, StoredLosses, StoredRefs,
-};
+use warren_fleet::{Config as FleetConfig, Fleet, NewPeople, Parts, Replica, Role, StoredLosses, StoredRefs};
 use warren_llm::{Prices, Providers, Script, ScriptedModel};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_oidc::{Provider as OidcProvider, ProviderSettings};
@@ -296,7 +294,8 @@ impl Warren {
             losses: Arc::new(StoredLosses::new(context.clone())),
         };
         if let Some(other) = &builder.key_of {
-            std::fs::copy(other.join("secrets.key"), folder.path().join("secrets.key")).expect("a key is copied");
+            std::fs::copy(other.join("secrets.key"), folder.path().join("secrets.key"))
+                .expect("a key is copied");
         }
         let key_file = KeyFile::own(folder.path().join("secrets.key"), &*entropy).expect("a key is made");
         let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));

@@ -63,7 +63,8 @@ impl Reconciler {
         if self.is_busy(id) {
             return Ok(());
         }
-        let row = self.parts.context.store().read_few(move |tx| tx.workspace(id).map_err(Error::from)).await?;
+        let row =
+            self.parts.context.store().read_few(move |tx| tx.workspace(id).map_err(Error::from)).await?;
         let Some(row) = row.filter(|row| row.generation != row.observed_generation) else { return Ok(()) };
         if takes_up(&row, self.parts.replicas.standing(id).await?) {
             self.run_in_background(id);

@@ -192,7 +192,8 @@ fn named_by_connection(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 
 fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
     let named: Vec<String> = named_by_connection(headers).map(str::to_ascii_lowercase).collect();
-    let is_kept = |name: &HeaderName| !HOP_BY_HOP.contains(name) && !named.iter().any(|one| one == name.as_str());
+    let is_kept =
+        |name: &HeaderName| !HOP_BY_HOP.contains(name) && !named.iter().any(|one| one == name.as_str());
     let kept = headers.iter().filter(|(name, _)| is_kept(name));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
@@ -241,7 +242,9 @@ mod tests {
         for url in ["http://10.0.0.7:7878", "http://127.0.0.1:7878", "https://warren-b.example"] {
             assert_eq!(Relay::check_url(url), Ok(()), "{url}");
         }
-        for url in ["http://169.254.169.254", "ftp://10.0.0.7", "http://10.0.0.7/api", "http://a:b@10.0.0.7", "b"] {
+        for url in
+            ["http://169.254.169.254", "ftp://10.0.0.7", "http://10.0.0.7/api", "http://a:b@10.0.0.7", "b"]
+        {
             assert!(Relay::check_url(url).is_err(), "{url}");
         }
     }
