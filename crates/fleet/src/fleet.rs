@@ -29,9 +29,9 @@ use crate::runtimes::Probes;
 use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
 use crate::sweeps::SweepParts;
 use crate::{
-    Audit, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations, Journal, KeyRotation,
-    Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets, Sweeps, Templates,
-    Throttle, Tokens, ToolRefusals, Uploads, Users, Workspaces,
+    Audit, BoxHolders, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations, Journal,
+    KeyRotation, Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets, Sweeps,
+    Templates, Throttle, Tokens, ToolRefusals, Uploads, Users, Workspaces,
 };
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
@@ -68,6 +68,7 @@ pub struct Services {
     pub sealer: Sealer,
     pub redactors: Redactors,
     pub audit: Audit,
+    pub box_holders: BoxHolders,
     pub budgets: Budgets,
     pub bundles: Bundles,
     pub event_log: EventLog,
@@ -111,6 +112,7 @@ impl Fleet {
         let signals = Signals::new(context.clone(), config);
         let audit = Audit::new(context.clone());
         let journal = Journal::new(context.clone());
+        let box_holders = BoxHolders::new(replica.clone(), registry.clone());
         let replicas = Replicas::new(context.clone(), replica, registry.clone());
         let access = WorkspaceAccess::new(context.clone(), audit.clone(), replicas.clone());
         let tokens = Tokens::new(context.clone(), access.clone());
@@ -189,6 +191,7 @@ impl Fleet {
             sealer,
             redactors,
             audit,
+            box_holders,
             imports,
             journal,
             residents,
@@ -201,9 +204,16 @@ impl Fleet {
     }
 
     /// Takes up what an earlier process left: known workspaces are declared to the registry, unfinished changes go
-    /// on. Returns when every workspace is known; the unfinished work runs in the background.
+    /// on. Returns when every workspace is known; the unfinished work runs in the background. A replica that only serves
+    /// clients takes up nothing.
     pub async fn start(&self, version: &str) -> Result<(), Error> {
         self.replicas.join().await?;
+        if !self.box_holders.role().opens_boxes() {
+            return self
+                .context
+                .append(self.server_event(ServerStarted { version: version.to_owned() }))
+                .await;
+        }
         self.reconciler.take_up_all().await?;
         self.context.append(self.server_event(ServerStarted { version: version.to_owned() })).await?;
         let rotation = self.key_rotation.clone();
@@ -212,6 +222,9 @@ impl Fleet {
                 tracing::warn!(%error, "secrets could not be looked through");
             }
         });
+        if !self.box_holders.is_alone() {
+            self.reconciler.follow_others_in_background();
+        }
         self.sweeps.start();
         Ok(())
     }

@@ -12,7 +12,7 @@ use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemCl
 use warren_exchange::{
     AgentRuntime, Agents, ByA2a, Config as ExchangeConfig, Exchange, Parts as ExchangeParts, Signer,
 };
-use warren_fleet::{Config as FleetConfig, Fleet, NewPeople, Parts, Replica, StoredLosses, StoredRefs};
+use warren_fleet::{Config as FleetConfig, Fleet, NewPeople, Parts, Replica, Role, StoredLosses, StoredRefs};
 use warren_llm::{Prices, Providers, Script, ScriptedModel};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_oidc::{Provider as OidcProvider, ProviderSettings};
@@ -48,6 +48,10 @@ pub struct Builder {
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
+    role: Role,
+    is_reachable: bool,
+    /// Whose key for secrets it has, and so whom it believes.
+    key_of: Option<std::path::PathBuf>,
     outbound: OutboundPolicy,
     resolver: Option<Arc<dyn Resolver>>,
     provider_sign_in: Option<(ProviderSettings, NewPeople, Option<String>)>,
@@ -65,6 +69,27 @@ impl Builder {
     #[must_use]
     pub fn disk(mut self, folder: std::path::PathBuf) -> Self {
         self.disk = Some(folder);
+        self
+    }
+
+    /// What it does among several on one database.
+    #[must_use]
+    pub fn role(mut self, role: Role) -> Self {
+        self.role = role;
+        self
+    }
+
+    /// Says to other replicas where it is reached.
+    #[must_use]
+    pub fn reachable(mut self) -> Self {
+        self.is_reachable = true;
+        self
+    }
+
+    /// Gives it the key for secrets of the Warren in that folder: the two believe each other.
+    #[must_use]
+    pub fn key_of(mut self, folder: &std::path::Path) -> Self {
+        self.key_of = Some(folder.to_owned());
         self
     }
 
@@ -255,7 +280,7 @@ impl Warren {
             limits: builder.limits.clone(),
         });
         let replica = if store.is_shared() {
-            Replica::new(&folder.path().display().to_string(), context.clone())
+            Replica::new(&folder.path().display().to_string(), context.clone()).with_role(builder.role)
         } else {
             Replica::alone(context.clone())
         };
@@ -268,6 +293,10 @@ impl Warren {
             refs: Arc::new(StoredRefs::new(context.clone(), replica.clone())),
             losses: Arc::new(StoredLosses::new(context.clone())),
         };
+        if let Some(other) = &builder.key_of {
+            std::fs::copy(other.join("secrets.key"), folder.path().join("secrets.key"))
+                .expect("a key is copied");
+        }
         let key_file = KeyFile::own(folder.path().join("secrets.key"), &*entropy).expect("a key is made");
         let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
         let connector = Connector::new(builder.outbound.clone(), resolver);
@@ -327,6 +356,10 @@ impl Warren {
         };
         let server = Server::bind(listen, builder.config.clone(), parts).await.expect("a free port is found");
         let address = server.local_addr();
+        if builder.is_reachable {
+            let announced = fleet.box_holders.announce(Some(format!("http://{address}"))).await;
+            announced.expect("the others are told");
+        }
         let stop = CancellationToken::new();
         let server = tokio::spawn(server.run(stop.clone()));
         Self {

@@ -137,6 +137,8 @@ const ROOMS: &[Room] = &[
             "model",
             "oidc",
             "operations",
+            // For requests that are passed on to the replica that has the box.
+            "outbound",
             "service",
             "workspace",
         ]),

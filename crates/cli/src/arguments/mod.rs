@@ -239,6 +239,12 @@ pub(crate) struct UpArguments {
     /// `sqlite:PATH` or `postgres://…` [env: WARREN_DATABASE_URL] [default: warren.db in the data folder]
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
+    /// What this one does among several on one PostgreSQL: all, api or worker [env: WARREN_SERVER_ROLE] [default: all]
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// Where the others on the same PostgreSQL reach it [env: WARREN_SERVER_REPLICA_URL] [default: where it listens, unless that is loopback]
+    #[arg(long, value_name = "URL")]
+    pub(crate) replica_url: Option<String>,
     /// How log lines look: auto, text or json [env: WARREN_LOG_FORMAT]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<String>,

@@ -27,6 +27,7 @@ mod postgres_server;
 mod processes;
 mod pty;
 mod refusals;
+mod roles;
 mod runners;
 mod secrets;
 mod session_kills;
