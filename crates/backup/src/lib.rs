@@ -11,6 +11,10 @@
 //!   end.sha256                     SHA-256 of every byte before it
 //! ```
 //!
+//! The database is copied first and files are read after it: what a row of the copy speaks of was there at the cut, and what was
+//! acknowledged before the cut is in the copy or in a file. A workspace that is removed while its files wait to be read is told
+//! in the manifest.
+//!
 //! The end is written last and vouches for all the rest, so that an archive which was cut off anywhere, or changed in one bit,
 //! is no backup. The form is plain tar with pax headers: people can look into it with their own tools.
 //!
@@ -20,6 +24,7 @@
 //!
 //! No async code, as in `confined-fs`: whoever calls it has a thread to spare.
 
+mod folder;
 mod manifest;
 mod paths;
 mod read;
@@ -29,6 +34,7 @@ mod tree;
 mod unpack;
 mod write;
 
+pub use folder::{Folder, list_parts, write_folder};
 pub use manifest::{Cut, Engine, LeftOut, Manifest, Part};
 pub use read::{BadArchive, verify};
 pub use unpack::{NewOwner, Unpacking, unpack};

@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +30,7 @@ use crate::runtimes::Probes;
 use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
 use crate::sweeps::SweepParts;
 use crate::{
-    Audit, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations, Journal, KeyRotation,
+    Audit, Backups, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations, Journal, KeyRotation,
     Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets, Sweeps, Templates,
     Throttle, Tokens, ToolRefusals, Uploads, Users, Workspaces,
 };
@@ -52,6 +53,8 @@ pub struct Parts {
     pub probe: Arc<dyn RuntimeProbe>,
     /// This Warren among those on the same database.
     pub replica: Replica,
+    /// Where the files of workspaces are, and whatever else a backup takes along.
+    pub data_folder: PathBuf,
     /// Names of secrets that Warren itself uses, such as the keys of model providers. No box gets one of them (A81).
     pub kept_from_boxes: BTreeSet<SecretName>,
 }
@@ -68,6 +71,7 @@ pub struct Services {
     pub sealer: Sealer,
     pub redactors: Redactors,
     pub audit: Audit,
+    pub backups: Backups,
     pub budgets: Budgets,
     pub bundles: Bundles,
     pub event_log: EventLog,
@@ -104,7 +108,7 @@ impl Deref for Fleet {
 
 impl Fleet {
     pub fn new(parts: Parts) -> Self {
-        let Parts { context, registry, keys, config, probe, replica, kept_from_boxes } = parts;
+        let Parts { context, registry, keys, config, probe, replica, data_folder, kept_from_boxes } = parts;
         let kept_from_boxes = Arc::new(kept_from_boxes);
         let sealer = Sealer::new(keys, Arc::clone(context.entropy()));
         let redactors = Redactors::new(context.clone(), sealer.clone());
@@ -162,6 +166,7 @@ impl Fleet {
             rollout: rollout.clone(),
         });
         Self(Arc::new(Services {
+            backups: Backups::new(context.clone(), sealer.clone(), data_folder),
             budgets: Budgets::new(context.clone(), access.clone()),
             bundles: Bundles::new(context.clone(), access.clone(), imports.clone()),
             image_logins: ImageLogins::new(context.clone(), sealer.clone()),
@@ -203,6 +208,7 @@ impl Fleet {
     /// Takes up what an earlier process left: known workspaces are declared to the registry, unfinished changes go
     /// on. Returns when every workspace is known; the unfinished work runs in the background.
     pub async fn start(&self, version: &str) -> Result<(), Error> {
+        self.backups.delete_leftovers();
         self.replicas.join().await?;
         self.reconciler.take_up_all().await?;
         self.context.append(self.server_event(ServerStarted { version: version.to_owned() })).await?;
