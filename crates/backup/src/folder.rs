@@ -79,9 +79,8 @@ pub fn write_folder<W: Write>(
 
 /// A record that the Docker provider keeps for those, beside an empty folder.
 fn is_in_volume(data: &Path, part: &str) -> bool {
-    part.strip_prefix("docker/").is_some_and(|id| {
-        data.join("docker").join(".boxes").join(id).join("volume-owner").exists()
-    })
+    part.strip_prefix("docker/")
+        .is_some_and(|id| data.join("docker").join(".boxes").join(id).join("volume-owner").exists())
 }
 
 fn names_in(folder: &Path) -> io::Result<Vec<String>> {

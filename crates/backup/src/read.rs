@@ -8,9 +8,7 @@ use sha2::{Digest as _, Sha256};
 use crate::manifest::{Manifest, Part};
 use crate::paths::Known;
 use crate::sparse::{Piece, decode_map};
-use crate::tar::{
-    BLOCK, Decoded, Entry, EntryKind, MAX_PAX_BYTES, Records, decode, decode_records, padding,
-};
+use crate::tar::{BLOCK, Decoded, Entry, EntryKind, MAX_PAX_BYTES, Records, decode, decode_records, padding};
 use crate::write::hex;
 use crate::{END, FORMAT, MANIFEST, MARK};
 
@@ -153,7 +151,9 @@ impl<R: Read> Reader<R> {
         }
         let (raw, entry) = match self.header() {
             Ok(Some(first)) => first,
-            Ok(None) | Err(BadArchive::Damaged(_) | BadArchive::CutOff) => return Err(BadArchive::NotABackup),
+            Ok(None) | Err(BadArchive::Damaged(_) | BadArchive::CutOff) => {
+                return Err(BadArchive::NotABackup);
+            }
             Err(error) => return Err(error),
         };
         if entry.path != MARK.as_bytes() {
@@ -274,3 +274,6 @@ fn fill(archive: &mut impl Read, into: &mut [u8]) -> Result<(), BadArchive> {
         _ => BadArchive::Read(error),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -223,6 +223,7 @@ fn read_up_to(file: &File, limit: u64) -> io::Result<Vec<u8>> {
 
 /// Whether a file was left alone between two looks.
 fn is_same(before: &Stat, after: &Stat) -> bool {
-    let of = |stat: &Stat| (stat.st_size, stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
+    let of =
+        |stat: &Stat| (stat.st_size, stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
     of(before) == of(after)
 }

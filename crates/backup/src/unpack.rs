@@ -190,4 +190,3 @@ fn new_file(at: &Location) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(openat(&at.directory, &at.name, flags, Mode::from_raw_mode(0o600))?.into())
 }
-

@@ -78,14 +78,18 @@ impl Backups {
 
     /// Begins a backup; `files_only` leaves the database out. What can be refused is refused here, before the first byte.
     #[tracing::instrument(name = "fleet.backups.begin", skip_all)]
-    pub async fn begin(&self, who: &Identity, version: &str, files_only: bool) -> Result<BackupStream, Error> {
+    pub async fn begin(
+        &self,
+        who: &Identity,
+        version: &str,
+        files_only: bool,
+    ) -> Result<BackupStream, Error> {
         who.may_in_own_org(Action::OperateWarren)?;
         if self.context.store().is_shared() && !files_only {
             return Err(Error::new(ErrorCode::BackupNeedsDump));
         }
-        let turn = Arc::clone(&self.turn)
-            .try_acquire_owned()
-            .map_err(|_| Error::new(ErrorCode::BackupRunning))?;
+        let turn =
+            Arc::clone(&self.turn).try_acquire_owned().map_err(|_| Error::new(ErrorCode::BackupRunning))?;
         let target = if files_only { "files" } else { "all" };
         let (now, actor) = (self.context.now(), Actor::of(who));
         self.context
@@ -99,7 +103,8 @@ impl Backups {
         let (sender, receiver) = mpsc::channel(MAX_WAITING);
         let backups = self.clone();
         self.context.spawn(tracing::info_span!("fleet.backups.write", target), async move {
-            let written = tokio::task::spawn_blocking(move || backups.write(header, &taken, sender, turn)).await;
+            let written =
+                tokio::task::spawn_blocking(move || backups.write(header, &taken, &sender, turn)).await;
             if written.is_err() {
                 tracing::error!("the thread that wrote a backup ended early");
             }
@@ -128,9 +133,8 @@ impl Backups {
         let key_ids = self.sealer.keys().ring().ids().iter().map(ToString::to_string).collect();
         if files_only {
             let health = self.context.store_health().await?;
-            let read = self.context.store().read(|tx| {
-                Ok::<_, Error>((tx.newest_event_seq()?, tx.audit_head()?))
-            });
+            let read =
+                self.context.store().read(|tx| Ok::<_, Error>((tx.newest_event_seq()?, tx.audit_head()?)));
             let (newest_event, audit_head) = read.await?;
             let engine = if self.context.store().is_shared() { Engine::Postgres } else { Engine::Sqlite };
             let cut = Cut {
@@ -165,10 +169,15 @@ impl Backups {
         &self,
         header: Header,
         taken: &Taken,
-        sender: mpsc::Sender<io::Result<Bytes>>,
+        sender: &mpsc::Sender<io::Result<Bytes>>,
         turn: OwnedSemaphorePermit,
     ) {
-        let out = Pieces { context: self.context.clone(), sender: sender.clone(), piece: BytesMut::new(), bytes: 0 };
+        let out = Pieces {
+            context: self.context.clone(),
+            sender: sender.clone(),
+            piece: BytesMut::new(),
+            bytes: 0,
+        };
         let folder = Folder {
             data: &self.data_folder,
             before: &taken.before,

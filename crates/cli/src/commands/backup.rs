@@ -151,12 +151,17 @@ fn key_text(context: &Context, offline: bool) -> Outcome<Zeroizing<String>> {
         let local = LocalAccess::read(&data)?.map(|local| local.url);
         let asked = context.url()?;
         if local.is_none_or(|local| local.trim_end_matches('/') != asked.trim_end_matches('/')) {
-            return Err(elsewhere("the server's data folder is not on this machine, or is not the one named").into());
+            return Err(elsewhere(
+                "the server's data folder is not on this machine, or is not the one named",
+            )
+            .into());
         }
     }
     let secrets = context.load_config(&Overrides::new())?.config.secrets;
     if secrets.key_env.is_some() || !secrets.key_command.is_empty() {
-        return Err(elsewhere("the config takes the keys from a variable or a command, not from a file").into());
+        return Err(
+            elsewhere("the config takes the keys from a variable or a command, not from a file").into()
+        );
     }
     let path = secrets.key_file.map_or_else(|| data.join(KEY_FILE_NAME), PathBuf::from);
     let text = Zeroizing::new(fs::read_to_string(&path).map_err(|error| Report::local_file(&path, &error))?);
@@ -171,8 +176,7 @@ fn key_beside(target: &Path) -> PathBuf {
 
 fn write_new(path: &Path, contents: &[u8]) -> Outcome<()> {
     let failed = |error: io::Error| Report::local_file(path, &error);
-    let mut file =
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
     file.write_all(contents).and_then(|()| file.sync_all()).map_err(|error| failed(error).into())
 }
 
@@ -274,7 +278,8 @@ impl Draft {
         let failed = |error: io::Error| Report::local_file(target, &error);
         let bytes = fs::metadata(&self.0).map_err(failed)?.len();
         fs::hard_link(&self.0, target).map_err(failed)?;
-        let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder =
+            target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
         Ok(bytes)
     }

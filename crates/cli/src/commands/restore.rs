@@ -32,15 +32,14 @@ pub(crate) async fn run(context: &Context, arguments: RestoreArguments) -> Outco
     let data = absolute(&context.data_path()?)?;
     refuse_used(&data)?;
     let file = &arguments.file;
-    let open = || File::open(file).map_err(|error| Report::local_file(file, &error));
     let manifest =
-        verify(BufReader::with_capacity(1 << 20, open()?)).map_err(|error| bad_archive(file, &error))?;
+        verify(BufReader::with_capacity(1 << 20, open(file)?)).map_err(|error| bad_archive(file, &error))?;
     let key = arguments.key.as_deref().map(|path| read_key(path, &manifest)).transpose()?;
     let staging = Staging::new(&data)?;
     let is_root = rustix::process::geteuid().is_root();
     let mut owners = NewOwners::new(&data, manifest.made_by_uid);
     let unpacked = unpack(
-        open()?,
+        open(file)?,
         Unpacking {
             into: &staging.path,
             gives_away: is_root,
@@ -49,7 +48,9 @@ pub(crate) async fn run(context: &Context, arguments: RestoreArguments) -> Outco
     )
     .map_err(|error| bad_archive(file, &error))?;
     if unpacked != manifest {
-        return Err(Report::new(ErrorCode::BackupUnusable).because("the file changed while it was read").into());
+        return Err(Report::new(ErrorCode::BackupUnusable)
+            .because("the file changed while it was read")
+            .into());
     }
     if manifest.has_database() {
         check_database(&staging.path.join(DATABASE)).await?;
@@ -64,6 +65,10 @@ pub(crate) async fn run(context: &Context, arguments: RestoreArguments) -> Outco
     Ok(Exit::OK)
 }
 
+fn open(file: &Path) -> Outcome<File> {
+    File::open(file).map_err(|error| Report::local_file(file, &error).into())
+}
+
 fn absolute(data: &Path) -> Outcome<PathBuf> {
     let failed = |error: io::Error| Report::local_file(data, &error);
     let data = std::path::absolute(data).map_err(failed)?;
@@ -75,7 +80,8 @@ fn absolute(data: &Path) -> Outcome<PathBuf> {
 }
 
 fn refuse_used(data: &Path) -> Outcome<()> {
-    let used = |why: &str| Report::new(ErrorCode::DataFolderNotEmpty).because(format!("{}: {why}", data.display()));
+    let used =
+        |why: &str| Report::new(ErrorCode::DataFolderNotEmpty).because(format!("{}: {why}", data.display()));
     match fs::symlink_metadata(data) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Report::local_file(data, &error).into()),
@@ -91,7 +97,8 @@ fn refuse_used(data: &Path) -> Outcome<()> {
 /// The keys of a file, if they are those that the backup needs.
 fn read_key(path: &Path, manifest: &Manifest) -> Outcome<Zeroizing<String>> {
     let text = Zeroizing::new(fs::read_to_string(path).map_err(|error| Report::local_file(path, &error))?);
-    let unusable = |why: String| Report::new(ErrorCode::SecretKeyUnusable).because(format!("{}: {why}", path.display()));
+    let unusable =
+        |why: String| Report::new(ErrorCode::SecretKeyUnusable).because(format!("{}: {why}", path.display()));
     let ring = Keyring::parse(&text).map_err(|error| unusable(error.to_string()))?;
     let has: Vec<String> = ring.ids().iter().map(ToString::to_string).collect();
     match manifest.cut.key_ids.first() {
@@ -139,7 +146,8 @@ fn put_config_aside(folder: &Path) -> Outcome<bool> {
 
 fn write_private(path: &Path, contents: &[u8]) -> Outcome<()> {
     let failed = |error: io::Error| Report::local_file(path, &error);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
+    let mut file =
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
     file.write_all(contents).and_then(|()| file.sync_all()).map_err(|error| failed(error).into())
 }
 
@@ -218,7 +226,7 @@ impl Staging {
         }
         let held = File::open(&path).map_err(failed)?;
         flock(&held, FlockOperation::NonBlockingLockExclusive).map_err(|errno| failed(errno.into()))?;
-        Ok(Self { path, held: held })
+        Ok(Self { path, held })
     }
 
     fn publish(&self, data: &Path) -> Outcome<()> {

@@ -15,7 +15,9 @@ const TOO_LITTLE_SPACE: u64 = 100 * MIB;
 
 pub(super) fn checks(context: &Context) -> Vec<Check> {
     match context.data_path() {
-        Ok(path) => [Some(folder(&path)), Some(space(&path)), last_backup(&path)].into_iter().flatten().collect(),
+        Ok(path) => {
+            [Some(folder(&path)), Some(space(&path)), last_backup(&path)].into_iter().flatten().collect()
+        }
         Err(_) => {
             vec![Check::ok(AREA, "folder", "unknown").fail("Set HOME, or name a folder with `--data DIR`.")]
         }

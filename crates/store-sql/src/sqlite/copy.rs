@@ -29,12 +29,14 @@ fn describe(copy: &Connection) -> Result<DatabaseCopy, Error> {
     let schema_version = schema_version(&mut connection)?;
     let mut transaction = Transaction::new(&mut connection);
     let (newest_event, audit_head) = (transaction.newest_event_seq()?, transaction.audit_head()?);
-    let mut living = copy.prepare("SELECT id FROM workspaces WHERE status <> 'removed'").map_err(translate)?;
+    let mut living =
+        copy.prepare("SELECT id FROM workspaces WHERE status <> 'removed'").map_err(translate)?;
     let ids = living.query_map([], |row| row.get::<_, String>(0)).map_err(translate)?;
     let mut workspaces = BTreeSet::new();
     for id in ids {
         let id = id.map_err(translate)?;
-        workspaces.insert(id.parse::<WorkspaceId>().map_err(|_| Error::Corrupt(format!("workspace `{id}`")))?);
+        workspaces
+            .insert(id.parse::<WorkspaceId>().map_err(|_| Error::Corrupt(format!("workspace `{id}`")))?);
     }
     Ok(DatabaseCopy { schema_version, newest_event, audit_head, workspaces })
 }
