@@ -2,6 +2,7 @@
 
 mod agent;
 mod audit;
+mod backup;
 mod chat;
 mod duration;
 mod image;
@@ -22,6 +23,7 @@ mod workspace;
 
 pub(crate) use agent::AgentCommand;
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
+pub(crate) use backup::{BackupArguments, RestoreArguments};
 pub(crate) use chat::{ChatArguments, ChatCommand};
 pub(crate) use duration::{Span, span_text};
 pub(crate) use image::ImageCommand;
@@ -200,6 +202,16 @@ pub(crate) enum TopCommand {
     /// Move workspaces from one Warren to another
     #[command(subcommand)]
     Bundle(BundleCommand),
+    /// Copy everything into one file, while the server goes on
+    ///
+    /// The database as of one moment, and the files of workspaces. What is written is verified before it gets its name. Keys of
+    /// secrets are not in it: keep them apart (`--with-key`).
+    Backup(BackupArguments),
+    /// Make a data folder from a backup
+    ///
+    /// The folder is named by `--data` and must not exist yet, or be empty. The whole backup is verified before the first byte
+    /// is written. Stop the old server first: two on the same past would both do what is due.
+    Restore(RestoreArguments),
     /// Speak MCP on standard input and output, for desktop agents
     ///
     /// One JSON-RPC message per line. What is asked goes to the server, and is answered as the token allows.

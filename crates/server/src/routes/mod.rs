@@ -184,6 +184,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(runtimes::heartbeat))
         .routes(routes!(admin::sweeps))
         .routes(routes!(admin::run_sweep))
+        .routes(routes!(admin::backup))
         .routes(routes!(webhooks::create, webhooks::list))
         .routes(routes!(webhooks::show, webhooks::patch, webhooks::remove))
         .routes(routes!(webhooks::calls))

@@ -113,6 +113,7 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("register_runtime", Need::Joining),
     ("heartbeat", Need::Reporting),
     ("list_sweeps", Need::Operator),
+    ("download_backup", Need::Operator),
     ("run_sweep", Need::Operator),
     ("list_secrets", Need::InOrg(Scope::SecretsRead)),
     ("set_secret", Need::InOrg(Scope::SecretsWrite)),
