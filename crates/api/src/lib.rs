@@ -41,7 +41,9 @@ mod webhooks;
 mod workspaces;
 
 pub use agents::{AgentPage, AgentSummary, StoredAgent};
-pub use approvals::{Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, RequestApproval};
+pub use approvals::{
+    Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, RequestApproval, WithdrawApproval,
+};
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use chat::{

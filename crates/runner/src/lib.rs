@@ -13,6 +13,8 @@
 //!
 //! Another way to speak to a program (a long-lived one, or ACP) is another module beside `program`.
 
+mod acp;
+mod adapter;
 mod backoff;
 mod control_api;
 mod credential;
@@ -22,6 +24,7 @@ mod http_api;
 mod line_api;
 mod program;
 mod run_loop;
+mod settings;
 mod utc;
 
 pub use backoff::wait_ms;
@@ -31,4 +34,5 @@ pub use health::{DEFAULT_WEDGE_SIGNS, Health};
 #[cfg(feature = "http")]
 pub use http_api::HttpApi;
 pub use line_api::LineApi;
-pub use run_loop::{Error, Settings, work};
+pub use run_loop::{Error, work};
+pub use settings::{Adapter, AgentOptions, Settings};

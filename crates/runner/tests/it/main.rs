@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
+mod acp;
 mod fake_api;
 
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use warren_api::AnswerOutcome;
-use warren_runner::{ApiError, Credentials, Error, Settings, place, work};
+use warren_runner::{Adapter, AgentOptions, ApiError, Credentials, Error, Settings, place, work};
 
 use crate::fake_api::{FakeApi, FakeState};
 
@@ -27,7 +28,8 @@ fn home(script: &str) -> Home {
     place(&join_token, b"join").unwrap();
     let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
     let credentials = Credentials::Files { join_token, credential };
-    Home { settings: Settings { command, credentials, wedge_signs: Vec::new() }, folder }
+    let (adapter, options) = (Adapter::Stdio, AgentOptions::default());
+    Home { settings: Settings { command, credentials, wedge_signs: Vec::new(), adapter, options }, folder }
 }
 
 impl Home {
