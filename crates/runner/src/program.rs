@@ -139,7 +139,11 @@ impl Drop for ProgramRun {
 }
 
 /// Gives a message to a new process, and stays with it until it has ended.
-pub(crate) async fn run(command: &[String], message: &ClaimedMessage, progress: &ProgressLog<'_>) -> ProgramOutcome {
+pub(crate) async fn run(
+    command: &[String],
+    message: &ClaimedMessage,
+    progress: &ProgressLog<'_>,
+) -> ProgramOutcome {
     let mut job = match ProgramRun::start(command, message) {
         Ok(job) => job,
         Err(error) => return ProgramOutcome::Failed(Failure::lasting(no_such_program(command, &error))),

@@ -18,8 +18,9 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use warren_api::{
-    AnswerMessage, AnswerOutcome, Approval, ApprovalState, ClaimMessage, ClaimedMessage, Heartbeat, MessagePart,
-    MessageRole, RegisterRuntime, ReportProgress, RequestApproval, RuntimeMetadata, TaskMessage, WithdrawApproval,
+    AnswerMessage, AnswerOutcome, Approval, ApprovalState, ClaimMessage, ClaimedMessage, Heartbeat,
+    MessagePart, MessageRole, RegisterRuntime, ReportProgress, RequestApproval, RuntimeMetadata, TaskMessage,
+    WithdrawApproval,
 };
 
 use crate::acp::AcpAgent;
@@ -434,7 +435,8 @@ impl<O: WarrenApi> Inbox for RunLoop<'_, O> {
 
     async fn decision(&self, approval: &str) -> Result<ApprovalState, ApiError> {
         loop {
-            let now = self.insist(async |api, token| api.decision(token, approval, DECISION_WAIT_MS).await).await?;
+            let now =
+                self.insist(async |api, token| api.decision(token, approval, DECISION_WAIT_MS).await).await?;
             if now.state != ApprovalState::Pending {
                 return Ok(now.state);
             }

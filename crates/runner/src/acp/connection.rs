@@ -147,7 +147,11 @@ impl Connection {
     }
 
     /// Sends a request. The answer comes in its time.
-    pub(crate) fn request(&self, method: &str, params: &Value) -> Result<oneshot::Receiver<Answer>, CallError> {
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        params: &Value,
+    ) -> Result<oneshot::Receiver<Answer>, CallError> {
         let (sender, answer) = oneshot::channel();
         let id = {
             let mut state = self.shared.lock();

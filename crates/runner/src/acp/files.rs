@@ -21,7 +21,8 @@ pub(crate) fn read(root: &Path, params: &Value) -> Result<Value, String> {
         return Err(format!("the file has more than {MAX_FILE_BYTES} bytes"));
     }
     let text = String::from_utf8(bytes).map_err(|_| "the file is not text".to_owned())?;
-    let number = |name: &str| params.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok());
+    let number =
+        |name: &str| params.get(name).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok());
     let content = match (number("line"), number("limit")) {
         (None, None) => text,
         (line, limit) => {
@@ -51,7 +52,11 @@ pub(crate) fn write(root: &Path, params: &Value) -> Result<Value, String> {
 fn path_of(params: &Value) -> Result<PathBuf, String> {
     let path = PathBuf::from(params.get("path").and_then(Value::as_str).ok_or("path: expected text")?);
     let is_plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
-    if path.is_absolute() && is_plain { Ok(path) } else { Err("path: expected an absolute path without `..`".into()) }
+    if path.is_absolute() && is_plain {
+        Ok(path)
+    } else {
+        Err("path: expected an absolute path without `..`".into())
+    }
 }
 
 /// A regular file below the root, by its real path.

@@ -77,7 +77,9 @@ mod tests {
             assert!(splitter.buffered.capacity() <= 2 * MAX_LINE_BYTES + piece.len());
         }
         let told = splitter.push(b"\nafter\n");
-        assert!(matches!(&told[0], Line::TooLong { bytes, head } if *bytes == 50 << 20 && head.len() == HEAD_BYTES));
+        assert!(
+            matches!(&told[0], Line::TooLong { bytes, head } if *bytes == 50 << 20 && head.len() == HEAD_BYTES)
+        );
         assert_eq!(told[1], Line::Whole(b"after".to_vec()));
     }
 }

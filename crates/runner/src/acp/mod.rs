@@ -34,10 +34,10 @@ use self::connection::{CallError, Connection};
 use self::modes::{ModeChoice, choose};
 use self::prompt::AgentAbilities;
 use self::sessions::KnownSessions;
+use crate::adapter::{Failure, ProgressLog};
 use crate::backoff;
 use crate::program::no_such_program;
 use crate::settings::AgentOptions;
-use crate::adapter::{Failure, ProgressLog};
 
 /// What the runner does for a program that asks for it.
 const SERVED: [&str; 8] = [
@@ -166,7 +166,8 @@ impl<'a> AcpAgent<'a> {
         match answer.get("protocolVersion").and_then(Value::as_i64) {
             Some(PROTOCOL_VERSION) => {}
             other => {
-                let other = other.map_or_else(|| "an unknown version".to_owned(), |other| format!("version {other}"));
+                let other =
+                    other.map_or_else(|| "an unknown version".to_owned(), |other| format!("version {other}"));
                 let told = format!("the program speaks {other} of the protocol, and the runner version 1");
                 return Err(Failure::lasting(told));
             }
@@ -180,7 +181,12 @@ impl<'a> AcpAgent<'a> {
     }
 
     /// The session of a conversation: the one that is open, the one that was, or a new one.
-    async fn session(&self, life: &Life, context: &str, progress: &ProgressLog<'_>) -> Result<String, TurnError> {
+    async fn session(
+        &self,
+        life: &Life,
+        context: &str,
+        progress: &ProgressLog<'_>,
+    ) -> Result<String, TurnError> {
         let known = self.sessions.borrow().get(context);
         if let Some(session) = known {
             if life.open.borrow().contains_key(&session) {
@@ -222,14 +228,21 @@ impl<'a> AcpAgent<'a> {
         match tried {
             Ok(_) => self.call(life, "session/new", &asked).await.map_err(lasting),
             Err(TurnError::Died(how)) => Err(TurnError::Died(how)),
-            Err(TurnError::Failed(why)) if why.text == refused.text => Err(lasting(TurnError::Failed(refused))),
+            Err(TurnError::Failed(why)) if why.text == refused.text => {
+                Err(lasting(TurnError::Failed(refused)))
+            }
             Err(TurnError::Failed(why)) => {
                 Err(TurnError::Failed(Failure::lasting(format!("{}: {}", refused.text, why.text))))
             }
         }
     }
 
-    async fn bring_back(&self, life: &Life, session: &str, progress: &ProgressLog<'_>) -> Result<(), TurnError> {
+    async fn bring_back(
+        &self,
+        life: &Life,
+        session: &str,
+        progress: &ProgressLog<'_>,
+    ) -> Result<(), TurnError> {
         let method = match (life.abilities.resumes_sessions, life.abilities.loads_sessions) {
             (true, _) => "session/resume",
             (false, true) => "session/load",
@@ -254,13 +267,17 @@ impl<'a> AcpAgent<'a> {
         progress: &ProgressLog<'_>,
     ) -> Result<(), TurnError> {
         let mode = match choose(answer.get("modes").unwrap_or(&Value::Null), self.options.mode.as_deref()) {
-            ModeChoice::Keep => answer.pointer("/modes/currentModeId").and_then(Value::as_str).map(str::to_owned),
+            ModeChoice::Keep => {
+                answer.pointer("/modes/currentModeId").and_then(Value::as_str).map(str::to_owned)
+            }
             ModeChoice::Set(mode) => {
                 self.call(life, "session/set_mode", &json!({ "sessionId": session, "modeId": mode })).await?;
                 Some(mode)
             }
             ModeChoice::NoneAsks { current } => {
-                progress.say(&format!("[the program works in its mode `{current}` and has none in which it asks]\n"));
+                progress.say(&format!(
+                    "[the program works in its mode `{current}` and has none in which it asks]\n"
+                ));
                 None
             }
             ModeChoice::Unknown { wanted, offered } => {

@@ -14,9 +14,14 @@ pub(crate) enum ModeChoice {
     Keep,
     Set(String),
     /// It decides by itself, or so it seems, and offers no other mode.
-    NoneAsks { current: String },
+    NoneAsks {
+        current: String,
+    },
     /// The workspace names one that it does not have.
-    Unknown { wanted: String, offered: Vec<String> },
+    Unknown {
+        wanted: String,
+        offered: Vec<String>,
+    },
 }
 
 /// From `modes` of a new session; `wanted` is what the workspace says.
@@ -78,7 +83,10 @@ mod tests {
         let claude = ["default", "acceptEdits", "plan", "bypassPermissions"];
         assert_eq!(choose(&modes("default", &claude), None), ModeChoice::Keep);
         assert_eq!(choose(&modes("bypassPermissions", &claude), None), set("default"));
-        assert_eq!(choose(&modes("auto", &["auto", "smart_approve", "approve", "chat"]), None), set("approve"));
+        assert_eq!(
+            choose(&modes("auto", &["auto", "smart_approve", "approve", "chat"]), None),
+            set("approve")
+        );
         assert_eq!(choose(&modes("https://x.example/modes#plan", &[]), None), ModeChoice::Keep);
         assert_eq!(choose(&modes("yolo", &["yolo"]), None), ModeChoice::NoneAsks { current: "yolo".into() });
         let unknown = ModeChoice::Unknown { wanted: "x".into(), offered: vec!["a".into()] };

@@ -172,7 +172,8 @@ mod tests {
     // A80: what is shown is what runs
     #[test]
     fn what_hides_or_reorders_text_is_written_out() {
-        let call = json!({ "title": "rm \u{202e}txt.sselmrah", "rawInput": { "command": "echo a\u{200b}b\u{7}" } });
+        let call =
+            json!({ "title": "rm \u{202e}txt.sselmrah", "rawInput": { "command": "echo a\u{200b}b\u{7}" } });
         let asked = question(&call, &options(), "t").unwrap();
         assert_eq!(asked.action, "rm \\u{202e}txt.sselmrah");
         let shown = &asked.context.unwrap()["call"]["rawInput"]["command"];

@@ -87,7 +87,9 @@ fn file_uri(root: &Path, path: &str) -> String {
     let mut uri = String::from("file://");
     for byte in whole.to_string_lossy().bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(byte)),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(char::from(byte))
+            }
             _ => uri.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -116,7 +118,8 @@ pub(crate) fn part_of(content: &Value, root: &Path) -> Option<MessagePart> {
         "resource" => {
             let resource = content.get("resource")?;
             let (text, raw) = (word(resource, "text"), word(resource, "blob"));
-            let name = word(resource, "uri").map(|uri| uri.rsplit(['/', ':']).next().unwrap_or(&uri).to_owned());
+            let name =
+                word(resource, "uri").map(|uri| uri.rsplit(['/', ':']).next().unwrap_or(&uri).to_owned());
             (text.is_some() || raw.is_some()).then(|| MessagePart {
                 raw: raw.filter(|_| text.is_none()),
                 text,
@@ -137,7 +140,9 @@ fn workspace_url(uri: &str, root: &Path) -> Option<String> {
     while let Some((first, after)) = rest.split_first() {
         rest = after;
         let code = match (*first, after) {
-            (b'%', [high, low, ..]) => std::str::from_utf8(&[*high, *low]).ok().and_then(|text| u8::from_str_radix(text, 16).ok()),
+            (b'%', [high, low, ..]) => {
+                std::str::from_utf8(&[*high, *low]).ok().and_then(|text| u8::from_str_radix(text, 16).ok())
+            }
             _ => None,
         };
         match code {

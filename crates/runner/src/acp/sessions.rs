@@ -24,7 +24,8 @@ impl KnownSessions {
             let size = std::fs::metadata(file).ok()?.len();
             let text = (size <= MAX_FILE_BYTES).then(|| std::fs::read_to_string(file).ok())??;
             let stored: Value = serde_json::from_str(&text).ok()?;
-            let pair = |one: &Value| Some((one.get(0)?.as_str()?.to_owned(), one.get(1)?.as_str()?.to_owned()));
+            let pair =
+                |one: &Value| Some((one.get(0)?.as_str()?.to_owned(), one.get(1)?.as_str()?.to_owned()));
             Some(stored.get("sessions")?.as_array()?.iter().filter_map(pair).collect())
         });
         Self { known: known.unwrap_or_default(), file }

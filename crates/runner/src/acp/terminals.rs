@@ -71,8 +71,13 @@ impl Terminals {
             return Err(format!("at most {MAX_TERMINALS} terminals at once; release some"));
         }
         let command = params.get("command").and_then(Value::as_str).ok_or("command: expected text")?;
-        let arguments: Vec<&str> =
-            params.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let arguments: Vec<&str> = params
+            .get("args")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let cwd = match params.get("cwd").and_then(Value::as_str) {
             None => self.root.clone(),
             Some(cwd) => {
@@ -104,7 +109,8 @@ impl Terminals {
         started.process_group(0).kill_on_drop(true);
         let child = started.spawn().map_err(|error| format!("{command}: {error}"))?;
         let max = params.get("outputByteLimit").and_then(Value::as_u64);
-        let max = max.and_then(|max| usize::try_from(max).ok()).unwrap_or(MAX_OUTPUT_BYTES).min(MAX_OUTPUT_BYTES);
+        let max =
+            max.and_then(|max| usize::try_from(max).ok()).unwrap_or(MAX_OUTPUT_BYTES).min(MAX_OUTPUT_BYTES);
         let output = Arc::new(Mutex::new(Output { bytes: Vec::new(), max, is_cut: false }));
         let (sender, ended) = watch::channel(None);
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);

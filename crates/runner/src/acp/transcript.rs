@@ -75,8 +75,13 @@ impl Transcript {
         {
             let id = format!("file-{}", self.artifacts.len() + 1);
             let name = part.filename.clone();
-            let artifact =
-                TaskArtifact { id, name, description: None, parts: vec![part], metadata: serde_json::Map::new() };
+            let artifact = TaskArtifact {
+                id,
+                name,
+                description: None,
+                parts: vec![part],
+                metadata: serde_json::Map::new(),
+            };
             self.artifacts.push(ArtifactUpdate { artifact, append: false, last: true });
         }
     }
@@ -100,7 +105,9 @@ impl Transcript {
         }
         let known = self.calls.entry(id).or_insert_with(|| Value::Object(serde_json::Map::new()));
         if let (Some(known), Some(fields)) = (known.as_object_mut(), update.as_object()) {
-            for (name, value) in fields.iter().filter(|(name, value)| !value.is_null() && *name != "rawOutput") {
+            for (name, value) in
+                fields.iter().filter(|(name, value)| !value.is_null() && *name != "rawOutput")
+            {
                 known.insert(name.clone(), value.clone());
             }
         }
@@ -146,14 +153,20 @@ mod tests {
         let mut turn = Transcript::new(Path::new("/workspace"));
         assert_eq!(turn.take(&said("I look")), None);
         assert_eq!(turn.take(&said(" first.")), None);
-        let call = json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "ls", "rawInput": { "a": 1 } });
+        let call =
+            json!({ "sessionUpdate": "tool_call", "toolCallId": "1", "title": "ls", "rawInput": { "a": 1 } });
         assert_eq!(turn.take(&call).as_deref(), Some("ls\n"));
         let done = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed" });
         assert_eq!(turn.take(&done).as_deref(), Some("ls: completed\n"));
-        assert_eq!(turn.merge(&json!({ "toolCallId": "1" }))["rawInput"], json!({ "a": 1 }), "what it said first");
+        assert_eq!(
+            turn.merge(&json!({ "toolCallId": "1" }))["rawInput"],
+            json!({ "a": 1 }),
+            "what it said first"
+        );
         turn.take(&said("Done."));
         assert_eq!(turn.text(), "I look first.\n\nDone.");
-        let plan = json!({ "sessionUpdate": "plan", "entries": [{ "content": "read", "status": "completed" }] });
+        let plan =
+            json!({ "sessionUpdate": "plan", "entries": [{ "content": "read", "status": "completed" }] });
         assert_eq!(turn.take(&plan).as_deref(), Some("[x] read\n"));
         let unknown = turn.take(&json!({ "sessionUpdate": "hologram", "x": 1 })).unwrap();
         assert!(unknown.contains("hologram"), "{unknown}");

@@ -64,7 +64,8 @@ impl AcpAgent<'_> {
                 }
                 Err(TurnError::Failed(failure)) => return ProgramOutcome::Failed(failure),
                 Err(TurnError::Died(how)) if first_death.is_none() && !progress.is_cancelled() => {
-                    progress.say(&format!("[{}; it is started again and asked once more]\n", first_line(&how)));
+                    progress
+                        .say(&format!("[{}; it is started again and asked once more]\n", first_line(&how)));
                     first_death = Some(how);
                 }
                 Err(TurnError::Died(how)) => return ProgramOutcome::Failed(Failure::passing(how)),
@@ -192,9 +193,11 @@ impl<I: Inbox> Turn<'_, I> {
         let Some(now) = update.get("currentModeId").and_then(Value::as_str) else { return };
         let open = self.life.open.borrow();
         let Some(Some(mode)) = open.get(self.session) else { return };
-        let may_be = self.agent.options.mode.as_deref().map_or_else(|| modes::asks(now), |wanted| wanted == now);
+        let may_be =
+            self.agent.options.mode.as_deref().map_or_else(|| modes::asks(now), |wanted| wanted == now);
         if !may_be && mode != now {
-            self.progress.say(&format!("[the program went into its mode `{now}`, and is put back into `{mode}`]\n"));
+            self.progress
+                .say(&format!("[the program went into its mode `{now}`, and is put back into `{mode}`]\n"));
             let asked = json!({ "sessionId": self.session, "modeId": mode });
             // Its answer says nothing that an update would not.
             drop(self.life.connection.request("session/set_mode", &asked));
@@ -283,16 +286,24 @@ impl<I: Inbox> Turn<'_, I> {
             "refusal" => TaskState::Rejected,
             "max_tokens" => return unfinished("The model's answer was cut off at its limit (max_tokens)."),
             "max_turn_requests" => {
-                return unfinished("The program stopped at its limit of requests in a turn (max_turn_requests).");
+                return unfinished(
+                    "The program stopped at its limit of requests in a turn (max_turn_requests).",
+                );
             }
             "cancelled" => return unfinished("The program says that the turn was cancelled."),
-            other => return unfinished(&format!("The program stopped for a reason that is not known: `{other}`.")),
+            other => {
+                return unfinished(&format!("The program stopped for a reason that is not known: `{other}`."));
+            }
         };
         let text = match (state, text.is_empty()) {
             (TaskState::Rejected, true) => "The model refused.".to_owned(),
             _ => text,
         };
-        ProgramOutcome::Answered(ProgramAnswer { text, artifacts: transcript.take_artifacts(), state: Some(state) })
+        ProgramOutcome::Answered(ProgramAnswer {
+            text,
+            artifacts: transcript.take_artifacts(),
+            state: Some(state),
+        })
     }
 }
 

@@ -55,10 +55,7 @@ async fn ask(home: &Home, fake: &FakeApi, prompts: &[&str]) -> FakeState {
 async fn a_program_that_lives_on_answers_one_message_after_the_other_in_one_session() {
     let (fake, home) = (FakeApi::new(), agent(&[]));
     let state = ask(&home, &fake, &["count", "count", "say hello"]).await;
-    assert_eq!(
-        [text(&state, 0), text(&state, 1), text(&state, 2)],
-        ["session-1 1", "session-1 2", "hello"]
-    );
+    assert_eq!([text(&state, 0), text(&state, 1), text(&state, 2)], ["session-1 1", "session-1 2", "hello"]);
     assert_eq!(log(&home, "started").len(), 1, "one process for all");
     let heard = log(&home, "heard");
     let hello = &heard[0];
@@ -78,7 +75,11 @@ async fn what_the_workspace_says_is_said_first_and_reported() {
     home.settings.options.capabilities =
         Some(warren_api::RuntimeCapabilities { session: Some(true), ..Default::default() });
     let state = ask(&home, &fake, &["and now", "say second"]).await;
-    assert_eq!([text(&state, 0), text(&state, 1)], ["You are kind.\nand now", "second"], "in a new session alone");
+    assert_eq!(
+        [text(&state, 0), text(&state, 1)],
+        ["You are kind.\nand now", "second"],
+        "in a new session alone"
+    );
     let told = state.heartbeats.last().unwrap().runtime_metadata.unwrap();
     assert_eq!((told.idle_timeout_seconds, told.capabilities.unwrap().session), (Some(900), Some(true)));
 }
@@ -163,7 +164,11 @@ async fn a_program_that_dies_twice_with_a_message_fails_it_with_its_own_words() 
     let (fake, home) = (FakeApi::new(), agent(&[]));
     let state = ask(&home, &fake, &["die", "say alive"]).await;
     assert_eq!(state.answers[0].outcome, AnswerOutcome::Failed);
-    assert!(text(&state, 0).contains("signal: 9") && text(&state, 0).ends_with("out of cheese"), "{}", text(&state, 0));
+    assert!(
+        text(&state, 0).contains("signal: 9") && text(&state, 0).ends_with("out of cheese"),
+        "{}",
+        text(&state, 0)
+    );
     assert_eq!(text(&state, 1), "alive", "and the next message is worked on");
     assert_eq!(log(&home, "started").len(), 3);
 }
@@ -232,7 +237,10 @@ async fn a_message_that_is_taken_back_is_cancelled_in_the_program_with_its_quest
     };
     assert!(until(&fake, &home, withdraw).await.is_none());
     let state = fake.desk();
-    assert_eq!((state.answers.len(), state.withdrawn_questions[0].1.as_str()), (0, "the task was taken back"));
+    assert_eq!(
+        (state.answers.len(), state.withdrawn_questions[0].1.as_str()),
+        (0, "the task was taken back")
+    );
     let heard = log(&home, "heard");
     assert!(heard.iter().any(|message| message["method"] == "session/cancel"));
     let answer = heard.iter().find(|message| message.get("result").is_some()).unwrap();
@@ -244,7 +252,8 @@ async fn a_message_that_is_taken_back_is_cancelled_in_the_program_with_its_quest
 #[tokio::test]
 async fn a_turn_that_did_not_end_well_is_told_with_its_reason() {
     let (fake, home) = (FakeApi::new(), agent(&[]));
-    let state = ask(&home, &fake, &["stop refusal", "stop max_tokens", "stop cancelled", "stop hologram"]).await;
+    let state =
+        ask(&home, &fake, &["stop refusal", "stop max_tokens", "stop cancelled", "stop hologram"]).await;
     assert_eq!(state.answers[0].state, Some(TaskState::Rejected));
     for (number, word) in [(1, "max_tokens"), (2, "cancelled"), (3, "hologram")] {
         assert_eq!(state.answers[number].outcome, AnswerOutcome::Failed);
@@ -287,7 +296,8 @@ async fn report(home: &Home) -> (String, String) {
         state.heartbeats.iter().any(|beat| beat.runtime_state.as_deref() == Some("wedged"))
     };
     assert!(until(&fake, home, wedged).await.is_none());
-    let last = fake.desk().heartbeats.into_iter().find(|beat| beat.runtime_state.as_deref() == Some("wedged"));
+    let last =
+        fake.desk().heartbeats.into_iter().find(|beat| beat.runtime_state.as_deref() == Some("wedged"));
     let last = last.unwrap();
     (last.runtime_state.unwrap(), last.sample_error.unwrap())
 }
@@ -295,7 +305,9 @@ async fn report(home: &Home) -> (String, String) {
 // A80, F12: told at the start, and not with the first message
 #[tokio::test]
 async fn a_program_that_cannot_work_is_told_before_the_first_message() {
-    for (flag, words) in [("--exit", "no licence"), ("--silent", "did not answer `initialize`"), ("--future", "version 2")] {
+    for (flag, words) in
+        [("--exit", "no licence"), ("--silent", "did not answer `initialize`"), ("--future", "version 2")]
+    {
         let mut home = agent(&[flag]);
         home.settings.options.start_timeout = Duration::from_secs(2);
         let (state, error) = report(&home).await;
@@ -316,11 +328,16 @@ async fn a_program_that_cannot_work_is_told_before_the_first_message() {
 async fn a_program_that_wants_a_sign_in_is_wedged_with_its_own_error() {
     let (fake, home) = (FakeApi::new(), agent(&["--auth"]));
     fake.queue("say x");
-    let told = |state: &FakeState| state.heartbeats.last().is_some_and(|beat| beat.runtime_state.as_deref() == Some("wedged"));
+    let told = |state: &FakeState| {
+        state.heartbeats.last().is_some_and(|beat| beat.runtime_state.as_deref() == Some("wedged"))
+    };
     assert!(until(&fake, &home, told).await.is_none());
     let state = fake.desk();
     assert_eq!(text(&state, 0), "Authentication required: run agent login");
-    assert_eq!(state.heartbeats.last().unwrap().sample_error.as_deref(), Some("Authentication required: run agent login"));
+    assert_eq!(
+        state.heartbeats.last().unwrap().sample_error.as_deref(),
+        Some("Authentication required: run agent login")
+    );
 }
 
 // A82: modes

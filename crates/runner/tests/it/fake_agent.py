@@ -36,8 +36,8 @@ def read():
     return message
 
 
-def update(session, kind, **fields):
-    send({"method": "session/update", "params": {"sessionId": session, "update": {"sessionUpdate": kind, **fields}}})
+def update(session, what, **fields):
+    send({"method": "session/update", "params": {"sessionId": session, "update": {"sessionUpdate": what, **fields}}})
 
 
 def say(session, text):

@@ -36,6 +36,12 @@ pub(crate) struct FakeState {
 }
 
 impl FakeState {
+    /// What it was told, without most of the heartbeats.
+    pub(crate) fn in_short(&self) -> String {
+        let heartbeats: Vec<_> = self.heartbeats.iter().rev().take(2).cloned().collect();
+        format!("{:?}", Self { heartbeats, ..self.clone() })
+    }
+
     /// What it said of itself each time between two messages.
     pub(crate) fn idle_states(&self) -> Vec<String> {
         let idle = self.heartbeats.iter().filter(|beat| beat.active_tasks == Some(0));

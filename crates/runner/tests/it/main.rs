@@ -48,7 +48,7 @@ async fn until(fake: &FakeApi, home: &Home, is_enough: impl Fn(&FakeState) -> bo
     tokio::select! {
         ended = work(fake, &home.settings) => Some(ended.unwrap_err()),
         () = seen => None,
-        () = tokio::time::sleep(PATIENCE) => panic!("did not happen: {:?}", fake.desk()),
+        () = tokio::time::sleep(PATIENCE) => panic!("did not happen: {}", fake.desk().in_short()),
     }
 }
 
@@ -218,7 +218,7 @@ async fn a_program_that_is_not_there_is_a_failure_that_says_so() {
     fake.queue("x");
     assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
     let said = fake.desk().answers[0].message.as_ref().unwrap().parts[0].text.clone().unwrap();
-    assert!(said.starts_with("the program could not be started: "), "{said}");
+    assert!(said.starts_with("the program `/nowhere/agent` could not be started: "), "{said}");
 }
 
 /// A program that ends once so many of it are at work, each on a message of its own.
@@ -277,7 +277,11 @@ async fn of_several_messages_the_one_that_does_not_move_is_reported() {
     fake.expect_reports(600);
     fake.queue("still");
     fake.queue("busy");
-    let is_enough = |desk: &FakeState| desk.answers.len() == 1 && desk.heartbeats.len() > 6;
+    let is_one_left =
+        |beat: Option<&warren_api::Heartbeat>| beat.is_some_and(|beat| beat.active_tasks == Some(1));
+    let is_enough = |desk: &FakeState| {
+        desk.answers.len() == 1 && desk.heartbeats.len() > 6 && is_one_left(desk.heartbeats.last())
+    };
     assert!(until(&fake, &home, is_enough).await.is_none());
     let desk = fake.desk();
     let both: Vec<_> = desk.heartbeats.iter().filter(|beat| beat.active_tasks == Some(2)).collect();
