@@ -27,6 +27,7 @@ mod postgres_server;
 mod processes;
 mod pty;
 mod refusals;
+mod resident_agents;
 mod runners;
 mod secrets;
 mod session_kills;

@@ -174,8 +174,14 @@ impl<I: Inbox> Turn<'_, I> {
         });
         let ends = async { while permissions.next().await.is_some() {} };
         let _ = tokio::time::timeout(WITHDRAW_PATIENCE, ends).await;
-        let answer = answered?;
-        Ok(self.outcome(&answer, transcript))
+        match answered {
+            Ok(answer) => Ok(self.outcome(&answer, transcript)),
+            // Some programs find out only now that nobody has signed in.
+            Err(error) if error.is_auth_required() => {
+                Err(TurnError::Failed(Failure::lasting(error.to_string())))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn take_update(&self, transcript: &mut Transcript, update: &Value) {
@@ -292,7 +298,9 @@ impl<I: Inbox> Turn<'_, I> {
             }
             "cancelled" => return unfinished("The program says that the turn was cancelled."),
             other => {
-                return unfinished(&format!("The program stopped for a reason that is not known: `{other}`."));
+                return unfinished(&format!(
+                    "The program stopped for a reason that is not known: `{other}`."
+                ));
             }
         };
         let text = match (state, text.is_empty()) {
