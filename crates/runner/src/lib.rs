@@ -13,6 +13,7 @@
 //!
 //! Another way to speak to a program (a long-lived one, or ACP) is another module beside `program`.
 
+mod a2a;
 mod acp;
 mod adapter;
 mod backoff;
@@ -21,7 +22,9 @@ mod credential;
 mod health;
 #[cfg(feature = "http")]
 mod http_api;
+mod json_lines;
 mod line_api;
+mod loopback;
 mod program;
 mod run_loop;
 mod settings;

@@ -18,6 +18,7 @@ use warren_api::{ClaimedMessage, MessagePart};
 use warren_doors::reset_signals;
 
 use crate::adapter::{Failure, ProgramAnswer, ProgramOutcome, ProgressLog};
+use crate::json_lines::{self, JsonOutput};
 
 /// Of an answer, so much is kept; the rest is counted, and said to be missing.
 const MAX_ANSWER_BYTES: usize = 256 << 10;
@@ -34,7 +35,7 @@ pub(crate) struct ProgramRun {
     group: Option<Pid>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    answer: HeadOfOutput,
+    output: Output,
     talk: StderrTail,
     /// How it ended, and until when what it left unread is waited for.
     ended: Option<(ExitStatus, Instant)>,
@@ -51,7 +52,13 @@ pub(crate) enum ProgramEvent {
 }
 
 impl ProgramRun {
-    pub(crate) fn start(command: &[String], message: &ClaimedMessage) -> std::io::Result<Self> {
+    /// `output` is what is made of its standard output.
+    pub(crate) fn start(
+        command: &[String],
+        message: &ClaimedMessage,
+        input: String,
+        output: Output,
+    ) -> std::io::Result<Self> {
         let (program, arguments) = command.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
         let mut command = door(program);
         command
@@ -66,11 +73,11 @@ impl ProgramRun {
             .kill_on_drop(true);
         let mut child = command.spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let (input, text) = (child.stdin.take(), text_of(&message.message.parts));
+        let (stdin, text) = (child.stdin.take(), input);
         tokio::task::spawn(async move {
             // One that does not read its input may still answer.
-            if let Some(mut input) = input {
-                let _ = input.write_all(text.as_bytes()).await;
+            if let Some(mut stdin) = stdin {
+                let _ = stdin.write_all(text.as_bytes()).await;
             }
         });
         Ok(Self {
@@ -78,7 +85,7 @@ impl ProgramRun {
             stderr: child.stderr.take(),
             child,
             group,
-            answer: HeadOfOutput::default(),
+            output,
             talk: StderrTail::default(),
             ended: None,
         })
@@ -95,7 +102,11 @@ impl ProgramRun {
         let until = self.ended.map(|(_, until)| until);
         tokio::select! {
             biased;
-            read = read_some(&mut self.stdout, &mut out) => self.answer.push(&out[..read?]),
+            read = read_some(&mut self.stdout, &mut out) => {
+                if let Some(said) = self.output.push(&out[..read?]) {
+                    return Ok(ProgramEvent::Said(said));
+                }
+            }
             read = read_some(&mut self.stderr, &mut err) => {
                 let said = &err[..read?];
                 self.talk.push(said);
@@ -115,11 +126,10 @@ impl ProgramRun {
     }
 
     fn ending(&self, status: ExitStatus) -> ProgramOutcome {
-        let answer = self.answer.text();
         if status.success() {
-            return ProgramOutcome::Answered(ProgramAnswer::text(answer));
+            return self.output.outcome();
         }
-        let said = self.talk.last();
+        let (answer, said) = (self.output.text(), self.talk.last());
         // Some programs tell what is wrong where they would answer.
         let words = if said.is_empty() { last_of(&answer) } else { said };
         ProgramOutcome::Failed(Failure::passing(format!("{status}\n{words}").trim().to_owned()))
@@ -138,13 +148,55 @@ impl Drop for ProgramRun {
     }
 }
 
+/// What is made of a program's standard output.
+#[derive(Debug)]
+pub(crate) enum Output {
+    /// All of it is the answer.
+    Text(HeadOfOutput),
+    Json(JsonOutput),
+}
+
+impl Output {
+    /// Takes a piece. Returns what is told of it while the work goes on.
+    fn push(&mut self, piece: &[u8]) -> Option<String> {
+        match self {
+            Self::Text(answer) => {
+                answer.push(piece);
+                None
+            }
+            Self::Json(lines) => lines.push(piece),
+        }
+    }
+
+    /// What may tell what is wrong.
+    fn text(&self) -> String {
+        match self {
+            Self::Text(answer) => answer.text(),
+            Self::Json(lines) => lines.last_words(),
+        }
+    }
+
+    /// What a program answered that ended well.
+    fn outcome(&self) -> ProgramOutcome {
+        match self {
+            Self::Text(answer) => ProgramOutcome::Answered(ProgramAnswer::text(answer.text())),
+            Self::Json(lines) => lines.outcome(),
+        }
+    }
+}
+
 /// Gives a message to a new process, and stays with it until it has ended.
 pub(crate) async fn run(
     command: &[String],
     message: &ClaimedMessage,
     progress: &ProgressLog<'_>,
+    is_json: bool,
 ) -> ProgramOutcome {
-    let mut job = match ProgramRun::start(command, message) {
+    let (input, output) = match is_json {
+        true => (json_lines::input(message), Output::Json(JsonOutput::default())),
+        false => (text_of(&message.message.parts), Output::Text(HeadOfOutput::default())),
+    };
+    let mut job = match ProgramRun::start(command, message, input, output) {
         Ok(job) => job,
         Err(error) => return ProgramOutcome::Failed(Failure::lasting(no_such_program(command, &error))),
     };

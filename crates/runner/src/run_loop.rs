@@ -23,6 +23,7 @@ use warren_api::{
     WithdrawApproval,
 };
 
+use crate::a2a::A2aAgent;
 use crate::acp::AcpAgent;
 use crate::adapter::{Failure, InProgressGuard, Inbox, ProgramAnswer, ProgramOutcome, Progress, ProgressLog};
 use crate::settings::{Adapter, Settings};
@@ -134,7 +135,14 @@ struct RunLoop<'a, O> {
     max_at_work: Cell<usize>,
     more_room: Notify,
     /// A program that lives on between messages.
-    agent: Option<AcpAgent<'a>>,
+    resident: Resident<'a>,
+}
+
+/// The program, where it lives on between messages.
+enum Resident<'a> {
+    None,
+    Acp(AcpAgent<'a>),
+    A2a(A2aAgent<'a>),
 }
 
 /// What Warren answered to the registration.
@@ -205,8 +213,11 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
             at_work: RefCell::default(),
             max_at_work: Cell::new(at_least_one(registered.max_at_work)),
             more_room: Notify::new(),
-            agent: (settings.adapter == Adapter::Acp)
-                .then(|| AcpAgent::new(&settings.command, &settings.options)),
+            resident: match settings.adapter {
+                Adapter::Stdio | Adapter::Json => Resident::None,
+                Adapter::Acp => Resident::Acp(AcpAgent::new(&settings.command, &settings.options)),
+                Adapter::A2a => Resident::A2a(A2aAgent::new(&settings.command, &settings.options)),
+            },
         }
     }
 
@@ -335,9 +346,10 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
 
     /// Before the first message: whether the program can be spoken with at all.
     async fn try_program(&self) -> Finished {
-        let tried = match &self.agent {
-            Some(agent) => agent.warm_up().await,
-            None => program::check(&self.settings.command).map_err(Failure::lasting),
+        let tried = match &self.resident {
+            Resident::Acp(agent) => agent.warm_up().await,
+            Resident::A2a(agent) => agent.alive().await.map(drop),
+            Resident::None => program::check(&self.settings.command).map_err(Failure::lasting),
         };
         if let Err(failure) = tried {
             self.health.borrow_mut().wedged(&failure.text);
@@ -347,9 +359,13 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
     }
 
     async fn give_to_program(&self, progress: &ProgressLog<'_>, message: &ClaimedMessage) -> ProgramOutcome {
-        match (&self.agent, self.settings.adapter) {
-            (Some(agent), _) => agent.work_on(self, message, progress).await,
-            (None, _) => program::run(&self.settings.command, message, progress).await,
+        match &self.resident {
+            Resident::Acp(agent) => agent.work_on(self, message, progress).await,
+            Resident::A2a(agent) => agent.work_on(message, progress).await,
+            Resident::None => {
+                let is_json = self.settings.adapter == Adapter::Json;
+                program::run(&self.settings.command, message, progress, is_json).await
+            }
         }
     }
 

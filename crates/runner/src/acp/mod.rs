@@ -30,7 +30,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use self::connection::{CallError, Connection};
+use self::connection::CallError;
+pub(crate) use self::connection::Connection;
+pub(crate) use self::lines::{Line, LineSplitter};
 use self::modes::{ModeChoice, choose};
 use self::prompt::AgentAbilities;
 use self::sessions::KnownSessions;

@@ -36,6 +36,7 @@ mod registration;
 mod removal;
 mod replicas;
 mod request_lengths;
+mod resident_acp;
 mod residents;
 mod revocation;
 mod schedules;
