@@ -3,7 +3,7 @@
 # given to it, with a home folder of its own, and with no key.
 #   scripts/residents.sh install quick|more          install a set (again only if its versions changed), below the target folder
 #   scripts/residents.sh agent NAME URL HOME         be that agent, on stdio; URL is the model server's, HOME a folder
-#   scripts/residents.sh names quick|more            what is in a set
+#   scripts/residents.sh test [NAME…]                try these, or all: they answer, and ask through Warren's inbox
 # quick: goose, codex (in make test). more: claude, gemini, opencode, qwen, copilot (in make test-residents).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -106,10 +106,30 @@ JSON
   esac
 }
 
-from=${RESIDENT_FOLDER:-$OLDPWD}
+# One by one, so that one that fails hides no other.
+try() {
+  local name verdict=0 failed=()
+  if [ $# -eq 0 ]; then set -- goose codex claude gemini opencode qwen copilot; fi
+  install quick
+  install more
+  cargo build --locked --workspace --tests --bins
+  for name in "$@"; do
+    if WARREN_TEST_RESIDENTS=$name cargo nextest run --locked --workspace --retries 0 --no-capture \
+      -E 'package(warren-cli) & test(=resident_agents::those_that_are_named_answer_and_ask_through_the_inbox)'; then
+      say "$name: well"
+    else
+      say "$name: failed"
+      failed+=("$name") verdict=1
+    fi
+  done
+  say "$(($# - ${#failed[@]})) of $# are well${failed[*]:+; not: ${failed[*]}}"
+  exit "$verdict"
+}
+
+from=${OLDPWD:-$root}
 case "${1:-}" in
   install) install "${2:-}" ;;
-  names) case "${2:-}" in quick) echo goose codex ;; more) echo claude gemini opencode qwen copilot ;; *) usage ;; esac ;;
+  test) try "${@:2}" ;;
   agent)
     if [ $# -ne 4 ]; then usage; fi
     agent "$2" "$3" "$4"
