@@ -78,7 +78,11 @@ impl<'a> A2aAgent<'a> {
             return Err(Failure::lasting(how));
         }
         if is_late {
-            let told = format!("the program did not listen within {} s\n{}", patience.as_secs(), program.last_words());
+            let told = format!(
+                "the program did not listen within {} s\n{}",
+                patience.as_secs(),
+                program.last_words()
+            );
             return Err(Failure::lasting(told.trim().to_owned()));
         }
         Ok(Rc::new(program))
@@ -92,7 +96,11 @@ impl<'a> A2aAgent<'a> {
     }
 
     /// Gives a message to the program. One that dies with it is started again and given it once more.
-    pub(crate) async fn work_on(&self, message: &ClaimedMessage, progress: &ProgressLog<'_>) -> ProgramOutcome {
+    pub(crate) async fn work_on(
+        &self,
+        message: &ClaimedMessage,
+        progress: &ProgressLog<'_>,
+    ) -> ProgramOutcome {
         let mut has_died = false;
         loop {
             let program = match self.alive().await {
@@ -120,7 +128,11 @@ impl<'a> A2aAgent<'a> {
         }
     }
 
-    async fn ask(&self, message: &ClaimedMessage, progress: &ProgressLog<'_>) -> Result<ProgramOutcome, String> {
+    async fn ask(
+        &self,
+        message: &ClaimedMessage,
+        progress: &ProgressLog<'_>,
+    ) -> Result<ProgramOutcome, String> {
         let sent = json!({
             "message": {
                 "messageId": message.queue_id, "role": "ROLE_USER", "contextId": message.task.context_id,
@@ -168,7 +180,10 @@ impl<'a> A2aAgent<'a> {
             let text = error.get("message").and_then(Value::as_str).unwrap_or("an error without a message");
             return Err(format!("`{method}`: {text}"));
         }
-        answer.get_mut("result").map(Value::take).ok_or_else(|| format!("`{method}` was answered with no result"))
+        answer
+            .get_mut("result")
+            .map(Value::take)
+            .ok_or_else(|| format!("`{method}` was answered with no result"))
     }
 }
 

@@ -82,7 +82,8 @@ impl JsonOutput {
             Some((text, Some(TaskState::Failed))) => ProgramOutcome::Failed(Failure::passing(text)),
             Some((text, state)) => ProgramOutcome::Answered(ProgramAnswer { text, artifacts, state }),
             None => {
-                let told = format!("the program ended without a line that has an `answer`\n{}", self.talk.last());
+                let told =
+                    format!("the program ended without a line that has an `answer`\n{}", self.talk.last());
                 ProgramOutcome::Failed(Failure::passing(told.trim().to_owned()))
             }
         }

@@ -24,7 +24,8 @@ impl LoopbackUrl {
         let rest = url.strip_prefix("http://127.0.0.1:").or_else(|| url.strip_prefix("http://localhost:"))?;
         let (port, path) = rest.split_once('/').unwrap_or((rest, ""));
         let is_plain = path.bytes().all(|byte| byte.is_ascii_graphic());
-        is_plain.then_some(Self { port: port.parse().ok().filter(|port| *port > 0)?, path: format!("/{path}") })
+        is_plain
+            .then_some(Self { port: port.parse().ok().filter(|port| *port > 0)?, path: format!("/{path}") })
     }
 
     pub(crate) async fn connect(&self) -> std::io::Result<TcpStream> {
@@ -109,7 +110,8 @@ mod tests {
     fn answers_are_read_whole_or_in_chunks() {
         let whole = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
         assert_eq!(read_answer(whole), Some((200, b"{}".to_vec())));
-        let chunked = b"HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1;x=y\r\n}\r\n0\r\n\r\n";
+        let chunked =
+            b"HTTP/1.1 503 No\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1;x=y\r\n}\r\n0\r\n\r\n";
         assert_eq!(read_answer(chunked), Some((503, b"{}".to_vec())));
         let cut = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nff\r\n{";
         assert_eq!(read_answer(cut), None);
@@ -122,8 +124,14 @@ mod tests {
         assert_eq!((known.port, known.path.as_str()), (8000, "/a2a/v1"));
         assert_eq!(LoopbackUrl::parse("http://localhost:80").unwrap().path, "/");
         for url in [
-            "http://192.0.2.1:80/", "https://127.0.0.1:80/", "http://127.0.0.1:80@192.0.2.1/", "http://127.0.0.1:0/",
-            "http://127.0.0.1/", "http://127.0.0.1:80/a b", "http://127.0.0.1:80/\r\nx: y", "",
+            "http://192.0.2.1:80/",
+            "https://127.0.0.1:80/",
+            "http://127.0.0.1:80@192.0.2.1/",
+            "http://127.0.0.1:0/",
+            "http://127.0.0.1/",
+            "http://127.0.0.1:80/a b",
+            "http://127.0.0.1:80/\r\nx: y",
+            "",
         ] {
             assert_eq!(LoopbackUrl::parse(url), None, "{url}");
         }

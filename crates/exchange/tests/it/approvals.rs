@@ -37,7 +37,7 @@ async fn decide(
     id: ApprovalId,
     decision: ApprovalDecision,
 ) -> Result<Approval, Error> {
-    let answer = ApprovalAnswer { decision, note: Some("well".into()), edited: None, remember: None };
+    let answer = ApprovalAnswer { note: Some("well".into()), ..ApprovalAnswer::new(decision) };
     bed.exchange.approvals.decide(who, id, answer).await
 }
 
@@ -180,6 +180,9 @@ async fn a_question_is_void_once_who_asked_it_takes_it_back_and_says_why() {
         let decided = ask(&bed, of, &own).await;
         decide(&bed, &bed.operator, decided, ApprovalDecision::Approve).await.unwrap();
         let over = approvals.withdraw(&own, decided, note()).await.unwrap_err();
-        assert_eq!((over.code, state(&bed, decided).await), (ErrorCode::ApprovalOver, ApprovalState::Approved));
+        assert_eq!(
+            (over.code, state(&bed, decided).await),
+            (ErrorCode::ApprovalOver, ApprovalState::Approved)
+        );
     }
 }

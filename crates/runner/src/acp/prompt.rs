@@ -88,7 +88,7 @@ fn file_uri(root: &Path, path: &str) -> String {
     for byte in whole.to_string_lossy().bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                uri.push(char::from(byte))
+                uri.push(char::from(byte));
             }
             _ => uri.push_str(&format!("%{byte:02X}")),
         }

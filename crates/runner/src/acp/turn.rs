@@ -142,7 +142,7 @@ impl<I: Inbox> Turn<'_, I> {
                     }
                     Some(Incoming::Request(request)) => {
                         self.progress.moved();
-                        if let Some(exit) = self.serve(&mut terminals, request) {
+                        if let Some(exit) = self.serve(&mut terminals, &request) {
                             exits.push(exit);
                         }
                     }
@@ -256,7 +256,7 @@ impl<I: Inbox> Turn<'_, I> {
     }
 
     /// Answers at once; for the end of a command, later.
-    fn serve<'b>(&'b self, terminals: &mut Terminals, request: Request) -> Option<LocalBoxFuture<'b, ()>> {
+    fn serve<'b>(&'b self, terminals: &mut Terminals, request: &Request) -> Option<LocalBoxFuture<'b, ()>> {
         let (root, params, id) = (self.agent.root(), &request.params, &request.id);
         let answer = match request.method.as_str() {
             "fs/read_text_file" => files::read(root, params),

@@ -437,8 +437,11 @@ http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
     ["quick", "slow", "die"].iter().for_each(|text| fake.queue(text));
     assert!(until(&fake, &home, |desk| desk.answers.len() == 3).await.is_none());
     let desk = fake.desk();
-    let texts: Vec<_> =
-        desk.answers.iter().map(|answer| answer.message.as_ref().unwrap().parts[0].text.clone().unwrap()).collect();
+    let texts: Vec<_> = desk
+        .answers
+        .iter()
+        .map(|answer| answer.message.as_ref().unwrap().parts[0].text.clone().unwrap())
+        .collect();
     assert_eq!(texts, ["at once", "done", "done"], "the last one by the second life");
     assert_eq!(desk.answers[1].artifacts[0].artifact.parts[0].text.as_deref(), Some("inside"));
     assert!(std::path::Path::new(&mark).exists());
