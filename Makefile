@@ -14,7 +14,7 @@ up: ## build Warren with its page and start it; prints the link (WARREN_ARGS are
 test: ## install what is missing, run everything, print the verdict
 	@scripts/test.sh
 
-test-residents: ## try seven real agents with the runner; installs 2 GB of them
+test-residents: ## try real agents with the runner; installs 2 GB of them
 	@scripts/residents.sh test
 
 lint: ## format, clippy and the house rules, without tests

@@ -4,7 +4,8 @@
 #   scripts/residents.sh install quick|more          install a set (again only if its versions changed), below the target folder
 #   scripts/residents.sh agent NAME URL HOME         be that agent, on stdio; URL is the model server's, HOME a folder
 #   scripts/residents.sh test [NAME…]                try these, or all: they answer, and ask through Warren's inbox
-# quick: goose, codex (in make test). more: claude, gemini, opencode, qwen, copilot (in make test-residents).
+# quick: goose, codex (in make test). more: claude, opencode, qwen, copilot, gemini (in make test-residents). Gemini CLI is
+# not tried unless it is named: it speaks its own wire, which the scripted model server does not serve.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -14,7 +15,7 @@ case "$target" in /*) ;; *) target=$root/$target ;; esac
 say() { echo "residents: $*" >&2; }
 
 usage() {
-  sed -n '2,7s/^# \{0,1\}//p' scripts/residents.sh >&2
+  sed -n '2,8s/^# \{0,1\}//p' scripts/residents.sh >&2
   exit 2
 }
 
@@ -101,7 +102,7 @@ JSON
       ;;
     copilot)
       exec "${base[@]}" COPILOT_PROVIDER_BASE_URL="$url/v1" COPILOT_PROVIDER_TYPE=openai COPILOT_PROVIDER_API_KEY=none \
-        COPILOT_MODEL=scripted COPILOT_OFFLINE=true "$node" "$packages/@github/copilot/index.js" --acp
+        COPILOT_MODEL=scripted COPILOT_OFFLINE=true "$node" "$bin/copilot" --acp
       ;;
   esac
 }
@@ -109,7 +110,7 @@ JSON
 # One by one, so that one that fails hides no other.
 try() {
   local name verdict=0 failed=()
-  if [ $# -eq 0 ]; then set -- goose codex claude gemini opencode qwen copilot; fi
+  if [ $# -eq 0 ]; then set -- goose codex claude opencode qwen copilot; fi
   install quick
   install more
   cargo build --locked --workspace --tests --bins

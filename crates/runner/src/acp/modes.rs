@@ -5,6 +5,8 @@ use serde_json::Value;
 /// Modes in which a program asks before it acts, as programs call them; the most useful first.
 const ASKING: [&str; 9] =
     ["default", "approve", "ask", "manual", "normal", "read-only", "readonly", "build", "plan"];
+/// Copilot's mode in which it asks; others call theirs in which they do not `agent`.
+const COPILOT_ASKING: &str = "https://agentclientprotocol.com/protocol/session-modes#agent";
 /// Modes of that list that one may be in, and that nobody is put into.
 const NEVER_CHOSEN: [&str; 2] = ["build", "plan"];
 
@@ -53,7 +55,7 @@ pub(crate) fn choose(modes: &Value, wanted: Option<&str>) -> ModeChoice {
 
 /// Whether a program in this mode asks before it acts.
 pub(crate) fn asks(mode: &str) -> bool {
-    ASKING.contains(&plain(mode).as_str())
+    mode == COPILOT_ASKING || ASKING.contains(&plain(mode).as_str())
 }
 
 /// Some programs name their modes by addresses.
@@ -88,6 +90,7 @@ mod tests {
             set("approve")
         );
         assert_eq!(choose(&modes("https://x.example/modes#plan", &[]), None), ModeChoice::Keep);
+        assert_eq!(choose(&modes(COPILOT_ASKING, &[]), None), ModeChoice::Keep);
         assert_eq!(choose(&modes("yolo", &["yolo"]), None), ModeChoice::NoneAsks { current: "yolo".into() });
         let unknown = ModeChoice::Unknown { wanted: "x".into(), offered: vec!["a".into()] };
         assert_eq!(choose(&modes("a", &["a"]), Some("x")), unknown);
