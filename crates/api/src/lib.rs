@@ -41,7 +41,9 @@ mod webhooks;
 mod workspaces;
 
 pub use agents::{AgentPage, AgentSummary, StoredAgent};
-pub use approvals::{Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, RequestApproval};
+pub use approvals::{
+    Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, RequestApproval, WithdrawApproval,
+};
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use chat::{
@@ -108,8 +110,8 @@ pub use sessions::{
 pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use templates::{
     Agent, Blueprint, Bundle, BundleNode, BundleOrigin, CollapsedWorkspace, Document, ExpandWorkspace,
-    ImportBundle, ImportReport, ImportTree, ImportedNode, MissingEnv, Position, ScheduleSpec, Template,
-    TemplatePage, TemplateStamp, TemplateSummary,
+    ImportBundle, ImportReport, ImportTree, ImportedNode, MissingEnv, Position, RunnerAdapter, RunnerSpec,
+    ScheduleSpec, Template, TemplatePage, TemplateStamp, TemplateSummary,
 };
 pub use tool_rules::{
     CreateToolRule, RememberDecision, ToolRule, ToolRuleDecision, ToolRulePage, ToolRuleScope,

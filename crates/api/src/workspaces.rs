@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::RunnerSpec;
+
 /// How a workspace is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -183,6 +185,9 @@ pub struct CreateWorkspace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 50)]
     pub wedge_signs: Option<Vec<String>>,
+    /// How the program is spoken with; absent: text on its input, and its output is the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<RunnerSpec>,
     /// With the runtime `hosted`: the stored agent that Warren runs in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -190,8 +195,8 @@ pub struct CreateWorkspace {
     /// an agent of it; with one, this stands over the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// By name. `system` is the system prompt of a hosted workspace's agent, over that of the stored one; others are kept
-    /// and not used yet.
+    /// By name. `system` is the system prompt of a hosted workspace's agent, over that of the stored one; `initial` is said
+    /// first in each conversation with a resident one that speaks ACP; others are kept and not used yet.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prompts: BTreeMap<String, String>,
     /// With a template: names of required variables that the runtime gets elsewhere.
@@ -221,6 +226,7 @@ impl CreateWorkspace {
             max_concurrent_tasks: None,
             command: None,
             wedge_signs: None,
+            runner: None,
             agent: None,
             model: None,
             prompts: BTreeMap::new(),

@@ -30,6 +30,7 @@ mod provider_config;
 mod push_config;
 mod reference;
 mod registration;
+mod runner_spec;
 mod schedule;
 mod secret;
 pub mod session;
@@ -93,6 +94,7 @@ pub use provider_config::{
 pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
+pub use runner_spec::{RunnerAdapter, RunnerSpec};
 pub use schedule::{
     MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleChange, ScheduleRun, SkipReason,
     Timing,

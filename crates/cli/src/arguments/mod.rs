@@ -38,7 +38,7 @@ pub(crate) use process::{
 };
 pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
 pub(crate) use run::{AttendArguments, RunArguments};
-pub(crate) use runner::RunnerArguments;
+pub(crate) use runner::{AdapterName, RunnerArguments};
 pub(crate) use schedule::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use session::{

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{
-    AttachArguments, ExpandArguments, KillArguments, LogsArguments, ShellArguments, Span, StartArguments,
+    AdapterName, AttachArguments, ExpandArguments, KillArguments, LogsArguments, ShellArguments, Span,
+    StartArguments,
 };
 
 #[derive(Debug, Subcommand)]
@@ -154,7 +155,18 @@ pub(crate) struct CreateArguments {
     /// How long to wait until it is online
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) timeout: Span,
-    /// With `--runtime resident`: the program that is its agent, and its arguments; started once per message
+    /// With `--runtime resident`: how the program is spoken with: `stdio` (a process for each message, with text), `json`
+    /// (the same, with lines of JSON), `acp` (one that lives on and speaks the Agent Client Protocol), `a2a` (one that
+    /// lives on and serves A2A)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<AdapterName>,
+    /// The mode in which an ACP program works [default: one in which it asks before it acts]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<String>,
+    /// Where a program that serves A2A listens in the box; only with `--adapter a2a`
+    #[arg(long, value_name = "URL", required_if_eq("adapter", "a2a"))]
+    pub(crate) a2a_url: Option<String>,
+    /// With `--runtime resident`: the program that is its agent, and its arguments
     #[arg(last = true)]
     pub(crate) command: Vec<String>,
 }

@@ -5,14 +5,15 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use warren_api::client::{Client, WorkspaceQuery};
 use warren_api::{
-    Capability, CreateWorkspace, RemovedWorkspace, Runtime, Status, Tier, Workspace, WorkspaceHealth,
+    Capability, CreateWorkspace, RemovedWorkspace, RunnerAdapter, RunnerSpec, Runtime, Status, Tier,
+    Workspace, WorkspaceHealth,
 };
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::{ErrorCode, Timestamp};
 
 use super::cursors::all_pages;
 use super::facts::{Facts, word};
-use crate::arguments::{CreateArguments, ListArguments, RemoveArguments, Span};
+use crate::arguments::{AdapterName, CreateArguments, ListArguments, RemoveArguments, Span};
 use crate::confirmation::is_confirmed;
 use crate::context::Context;
 use crate::exit::Exit;
@@ -21,6 +22,23 @@ use crate::names::Names;
 use crate::output::Tone;
 use crate::terminal_text::visible;
 use crate::workspace_name::resolve;
+
+/// How the program is spoken with, where the command line says something about it.
+fn runner(adapter: Option<AdapterName>, mode: Option<String>, a2a_url: Option<String>) -> Option<RunnerSpec> {
+    (adapter.is_some() || mode.is_some()).then(|| RunnerSpec {
+        adapter: match adapter.unwrap_or(AdapterName::Acp) {
+            AdapterName::Stdio => RunnerAdapter::Stdio,
+            AdapterName::Json => RunnerAdapter::Json,
+            AdapterName::Acp => RunnerAdapter::Acp,
+            AdapterName::A2a => RunnerAdapter::A2a,
+        },
+        mode,
+        declares: Vec::new(),
+        idle_timeout_seconds: None,
+        start_timeout_seconds: None,
+        a2a_url,
+    })
+}
 
 pub(crate) async fn create(context: &Context, client: &Client, arguments: CreateArguments) -> Outcome<Exit> {
     let parent_id = match &arguments.parent {
@@ -39,6 +57,7 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         template: arguments.template,
         provided_env: arguments.provided_env,
         command: Some(arguments.command).filter(|command| !command.is_empty()),
+        runner: runner(arguments.adapter, arguments.mode, arguments.a2a_url),
         provider,
         ..CreateWorkspace::new(arguments.name, Value::Null)
     };

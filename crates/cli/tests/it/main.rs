@@ -29,6 +29,7 @@ mod postgres_server;
 mod processes;
 mod pty;
 mod refusals;
+mod resident_agents;
 mod roles;
 mod runners;
 mod secrets;

@@ -112,6 +112,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::approve))
+        .routes(routes!(approvals::withdraw))
         .routes(routes!(approvals::deny))
         .routes(routes!(tool_rules::create, tool_rules::list))
         .routes(routes!(tool_rules::show, tool_rules::revoke))

@@ -542,7 +542,7 @@ impl Stage {
             "resume_session" | "branch_session" => json!({}),
             "rewind_session" => json!({ "step": 0 }),
             "request_approval" => json!({ "action": "a", "reason": "r" }),
-            "approve" | "deny" => json!({}),
+            "approve" | "deny" | "withdraw_approval" => json!({}),
             "create_tool_rule" => {
                 json!({ "tool": "workspace_rm", "decision": "ask", "workspace_id": self.target })
             }
