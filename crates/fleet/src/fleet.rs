@@ -149,7 +149,13 @@ impl Fleet {
             reconciler: reconciler.clone(),
             removed: broadcast::channel(REMOVALS_BUFFER).0,
         };
-        let imports = Imports::new(context.clone(), signals.clone(), workspaces.clone(), values.clone());
+        let imports = Imports::new(
+            context.clone(),
+            signals.clone(),
+            workspaces.clone(),
+            values.clone(),
+            redactors.clone(),
+        );
         let probes = Probes::new(context.clone(), signals.clone(), registry.clone(), probe);
         let sweeps = Sweeps::new(SweepParts {
             context: context.clone(),
@@ -163,7 +169,7 @@ impl Fleet {
         });
         Self(Arc::new(Services {
             budgets: Budgets::new(context.clone(), access.clone()),
-            bundles: Bundles::new(context.clone(), access.clone(), imports.clone()),
+            bundles: Bundles::new(context.clone(), access.clone(), imports.clone(), redactors.clone()),
             image_logins: ImageLogins::new(context.clone(), sealer.clone()),
             invitations: Invitations::new(context.clone()),
             orgs: Orgs::new(context.clone()),

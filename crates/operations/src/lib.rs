@@ -20,6 +20,7 @@
 
 mod access;
 mod attachments;
+mod bundles;
 mod commands;
 mod files;
 mod journal;
@@ -30,6 +31,7 @@ mod tools;
 
 pub use access::{AccessWatch, while_allowed};
 pub use attachments::AttachedFile;
+pub use bundles::{BundleReport, Bundles, ExportOptions, ImportedFiles};
 pub use commands::{CommandEvent, CommandStream, Commands};
 pub use files::{FileOrListing, Files, WatchEvent, WatchStream};
 pub use processes::{ProcessEvent, ProcessStream, Processes};
@@ -48,6 +50,7 @@ pub struct Operations {
     pub processes: Processes,
     pub files: Files,
     pub terminals: Terminals,
+    pub bundles: Bundles,
 }
 
 impl Operations {
@@ -57,7 +60,8 @@ impl Operations {
             commands: Commands::new(fleet.clone()),
             processes: Processes::new(fleet.clone()),
             files: Files::new(fleet.clone()),
-            terminals: Terminals::new(fleet),
+            terminals: Terminals::new(fleet.clone()),
+            bundles: Bundles::new(fleet),
         }
     }
 }
