@@ -21,6 +21,7 @@
 mod access;
 mod attachments;
 mod bundles;
+mod command_lines;
 mod commands;
 mod files;
 mod journal;
@@ -42,6 +43,8 @@ pub use warren_workspace::tools::{CommandStart, OutputSink};
 
 use warren_fleet::Fleet;
 
+use command_lines::CommandLines;
+
 /// The operations of one Warren. Cheap to clone; all clones are one.
 #[derive(Debug, Clone)]
 pub struct Operations {
@@ -55,12 +58,13 @@ pub struct Operations {
 
 impl Operations {
     pub fn new(fleet: Fleet) -> Self {
+        let command_lines = CommandLines::default();
         Self {
-            tools: Tools::new(fleet.clone()),
+            tools: Tools::new(fleet.clone(), command_lines.clone()),
             commands: Commands::new(fleet.clone()),
-            processes: Processes::new(fleet.clone()),
+            processes: Processes::new(fleet.clone(), command_lines.clone()),
             files: Files::new(fleet.clone()),
-            terminals: Terminals::new(fleet.clone()),
+            terminals: Terminals::new(fleet.clone(), command_lines),
             bundles: Bundles::new(fleet),
         }
     }

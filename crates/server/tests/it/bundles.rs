@@ -105,7 +105,7 @@ async fn a_bundle_carries_files_memory_and_schedules_to_another_warren() {
     let path = format!("/api/v1/workspaces/{lead}");
     // More than any other request may have.
     let text = "line\n".repeat(600_000);
-    assert_eq!(from.put(&format!("{path}/files?path=long.txt"), &text).await.status, 201);
+    assert_eq!(from.put(&format!("{path}/files?path=long.txt"), text.clone()).await.status, 201);
     let put = async |path: String, body: Value| {
         let answer = from.call("PUT", &path).token(&from.token).json(&body).send().await;
         assert!(answer.status < 300, "{}", answer.text());

@@ -97,7 +97,7 @@ async fn limits_policy_and_tier_are_changed_by_patch_and_reach_the_box() {
     assert_eq!((&body["status"], &body["behind_of"]), (&json!("provisioning"), &json!("change")), "{body}");
     assert_eq!((&body["provider"]["max_file_mb"], &body["provider"]["max_grep_file_mb"]), (&json!(1), &json!(10)));
     warren.wait_for_status(id, Status::Online).await;
-    let large = warren.put(&format!("{path}/files?path=large"), &"x".repeat(2 << 20)).await;
+    let large = warren.put(&format!("{path}/files?path=large"), "x".repeat(2 << 20)).await;
     assert_eq!((large.status, large.code()), (413, "file_too_large".into()), "the new limit counts");
     assert_eq!(warren.get(&format!("{path}/files?path=kept")).await.text(), "kept");
 
