@@ -86,8 +86,8 @@ pub use providers::{
 };
 pub use runner_line::{MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
 pub use runtimes::{
-    AgentCardAnswer, ChangeAgentCard, Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, RuntimeCapabilities, RuntimeMetadata,
-    Vitals,
+    AgentCardAnswer, ChangeAgentCard, Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime,
+    RuntimeCapabilities, RuntimeMetadata, Vitals,
 };
 pub use schedules::{
     CreateSchedule, MissedPolicy, OverlapPolicy, PatchSchedule, PreviewSchedule, RunCause, RunState,
@@ -109,8 +109,8 @@ pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use templates::{
     Agent, Blueprint, Bundle, BundleFile, BundleFiles, BundleMemory, BundleNode, BundleOrigin, BundlePeer,
     BundlePeers, BundleSchedule, CollapsedWorkspace, Document, ExpandWorkspace, ImportBundle, ImportReport,
-    ImportTree, ImportedFiles, ImportedNode, MissingEnv, Position, ScheduleSpec, Template,
-    TemplatePage, TemplateStamp, TemplateSummary,
+    ImportTree, ImportedFiles, ImportedNode, MissingEnv, Position, ScheduleSpec, Template, TemplatePage,
+    TemplateStamp, TemplateSummary,
 };
 pub use tool_rules::{
     CreateToolRule, RememberDecision, ToolRule, ToolRuleDecision, ToolRulePage, ToolRuleScope,

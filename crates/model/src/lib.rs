@@ -58,8 +58,8 @@ pub use audit::{
 };
 pub use backoff::Backoff;
 pub use bundle::{
-    Bundle, BundleError, BundleFile, BundleFiles, BundleMemory, BundleNode, BundleOrigin, BundlePeer, BundlePeers,
-    BundleSchedule,
+    Bundle, BundleError, BundleFile, BundleFiles, BundleMemory, BundleNode, BundleOrigin, BundlePeer,
+    BundlePeers, BundleSchedule,
 };
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
 pub use ceilings::{Ceilings, TierCeilings};

@@ -549,7 +549,9 @@ mod tests {
         assert_eq!(changed("{}"), Ok(config.clone()));
         // An object where there was none before.
         let relaxed = changed(r#"{"relax":{"user":"7"}}"#).unwrap();
-        assert!(matches!(relaxed, ProviderConfig::Docker(docker) if docker.relax.user.as_deref() == Some("7")));
+        assert!(
+            matches!(relaxed, ProviderConfig::Docker(docker) if docker.relax.user.as_deref() == Some("7"))
+        );
         for (json, problem) in [
             (r#"{"colour":1}"#, "unknown field `colour`"),
             (r#"{"limits":{"pids":"x"}}"#, "limits.pids"),

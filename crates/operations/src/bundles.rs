@@ -92,11 +92,8 @@ impl Bundles {
             return Ok(bundle);
         }
         let _permit = self.exports.acquire().await.ok();
-        let mut budget = Budget {
-            max: self.fleet.context.limits().max_bundle_bytes,
-            bytes: exported.bytes,
-            entries: 0,
-        };
+        let mut budget =
+            Budget { max: self.fleet.context.limits().max_bundle_bytes, bytes: exported.bytes, entries: 0 };
         let (mut names, mut all) = (Vec::new(), Vec::new());
         names_in_order(&bundle.root, &mut names);
         for (name, id) in names.iter().zip(exported.workspaces) {
@@ -120,7 +117,8 @@ impl Bundles {
         self.fleet.workspaces.usable(who, Action::ReadWorkspaces, id).await.map_err(named)?;
         let lease = self.fleet.registry.acquire(id).await.map_err(|error| named(error.into()))?;
         let fs = fs_of(&**lease.workspace()).map_err(|error| named(error.into()))?;
-        let mut walk = Walk { name, fs, budget, files: BundleFiles::default(), left_out: Vec::new(), lost: 0 };
+        let mut walk =
+            Walk { name, fs, budget, files: BundleFiles::default(), left_out: Vec::new(), lost: 0 };
         walk.all().await.map_err(named)?;
         let Walk { mut files, left_out, lost, .. } = walk;
         files.files.sort_by(|one, other| one.path.cmp(&other.path));
@@ -170,7 +168,8 @@ impl Bundles {
             Err(error) => {
                 let all = contents.directories.len() + contents.files.len();
                 told.failed = u32::try_from(all).unwrap_or(u32::MAX);
-                told.problems.push(format!("none of its files could be written: {}", public_sentence(&error)));
+                told.problems
+                    .push(format!("none of its files could be written: {}", public_sentence(&error)));
                 return told;
             }
         };
@@ -240,12 +239,15 @@ impl Budget {
         self.bytes = self.bytes.saturating_add(bytes).saturating_add(FILE_OVERHEAD);
         self.entries += 1;
         if self.bytes > self.max {
-            let detail =
-                format!("with its files the bundle has more than {} bytes (`limits.max_bundle_bytes`)", self.max);
+            let detail = format!(
+                "with its files the bundle has more than {} bytes (`limits.max_bundle_bytes`)",
+                self.max
+            );
             return Err(Error::with_detail(ErrorCode::BundleTooLarge, detail));
         }
         if self.entries > MAX_ENTRIES {
-            let detail = format!("with its files the bundle has more than {MAX_ENTRIES} files and directories");
+            let detail =
+                format!("with its files the bundle has more than {MAX_ENTRIES} files and directories");
             return Err(Error::with_detail(ErrorCode::BundleTooLarge, detail));
         }
         Ok(())
@@ -369,7 +371,8 @@ fn is_of_one_file(code: ErrorCode) -> bool {
 
 /// Text that JSON holds without much ado; otherwise the bytes as they came.
 fn text_of(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
-    let is_plain = |text: &str| text.chars().all(|one| !one.is_control() || matches!(one, '\n' | '\r' | '\t'));
+    let is_plain =
+        |text: &str| text.chars().all(|one| !one.is_control() || matches!(one, '\n' | '\r' | '\t'));
     match String::from_utf8(bytes) {
         Ok(text) if is_plain(&text) => Ok(text),
         Ok(text) => Err(text.into_bytes()),

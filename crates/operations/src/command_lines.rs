@@ -41,7 +41,8 @@ impl CommandLines {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lines) = all.get_mut(&id) else { return BTreeMap::new() };
         lines.retain(|number, known| processes.iter().any(|one| is_same(one, *number, known)));
-        let told = processes.iter().filter_map(|one| Some((one.id, lines.get(&one.id.0)?.text.clone()))).collect();
+        let told =
+            processes.iter().filter_map(|one| Some((one.id, lines.get(&one.id.0)?.text.clone()))).collect();
         if lines.is_empty() {
             all.remove(&id);
         }
@@ -63,7 +64,8 @@ pub(crate) fn line_of(command: &Command) -> String {
 
 /// The same from what a model asks for.
 pub(crate) fn line_of_call(arguments: &Value) -> Option<String> {
-    match (arguments.get("argv").and_then(Value::as_array), arguments.get("command").and_then(Value::as_str)) {
+    match (arguments.get("argv").and_then(Value::as_array), arguments.get("command").and_then(Value::as_str))
+    {
         (Some(words), _) => Some(typed(words.iter().filter_map(Value::as_str))),
         (None, Some(text)) => Some(text.to_owned()),
         (None, None) => None,

@@ -25,7 +25,9 @@ pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
 pub(crate) use chat::{ChatArguments, ChatCommand};
 pub(crate) use duration::{Span, span_text};
 pub(crate) use image::ImageCommand;
-pub(crate) use memory::{GetMemoryArguments, ApprovalCommand, MemoryCommand, MemoryScope, SetMemoryArguments};
+pub(crate) use memory::{
+    ApprovalCommand, GetMemoryArguments, MemoryCommand, MemoryScope, SetMemoryArguments,
+};
 pub(crate) use model_server::ModelServerArguments;
 pub(crate) use peers::{Circle, DelegationCommand, PeersArguments};
 pub(crate) use people::{

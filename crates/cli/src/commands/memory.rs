@@ -73,9 +73,7 @@ async fn set(context: &Context, client: &Client, arguments: SetMemoryArguments) 
     let ttl_seconds = match arguments.ttl.map(|span| u32::try_from(span.ms / 1_000)) {
         Some(Ok(seconds)) => Some(seconds),
         Some(Err(_)) => {
-            return Err(Report::new(ErrorCode::InvalidUsage)
-                .because("--ttl: it is too long")
-                .into());
+            return Err(Report::new(ErrorCode::InvalidUsage).because("--ttl: it is too long").into());
         }
         None => None,
     };

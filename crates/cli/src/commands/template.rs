@@ -114,7 +114,9 @@ fn note_contents(context: &Context, node: &warren_api::ImportedNode) {
         context.output.note(&format!("warning: {}: {warning}", node.path));
     }
     let Some(files) = &node.files else { return };
-    context.output.note(&format!("{}: {} files were written, {} bytes.", node.path, files.written, files.bytes));
+    context
+        .output
+        .note(&format!("{}: {} files were written, {} bytes.", node.path, files.written, files.bytes));
     if files.failed > 0 {
         context.output.note(&format!("{}: {} could not be written:", node.path, files.failed));
         files.problems.iter().for_each(|problem| context.output.note(&format!("  {problem}")));

@@ -95,8 +95,7 @@ async fn provider_config(client: &Client, arguments: &CreateArguments) -> Outcom
     let has_limits = arguments.limits != LimitArguments::default();
     let knobs = arguments.provider_config.is_some() || has_run || has_limits;
     if knobs && arguments.provider.is_none() && arguments.template.is_some() {
-        let problem =
-            "--provider-config, --allow-run and limits need --provider: a template's provider is replaced whole";
+        let problem = "--provider-config, --allow-run and limits need --provider: a template's provider is replaced whole";
         return Err(Report::new(ErrorCode::InvalidUsage).because(problem).into());
     }
     if !knobs && arguments.provider.is_none() {

@@ -243,13 +243,18 @@ fn what_a_workspace_is_given_is_changed_at_the_command_line() {
     machine.run(&[&set[..], &["--prompt", "system=Be terse."]].concat()).expect_ok();
     let shown = show();
     let limits = &shown["provider"]["limits"];
-    assert_eq!((&limits["memory_mb"], &limits["pids"], &limits["disk_mb"]), (&128.into(), &64.into(), &10_240.into()));
+    assert_eq!(
+        (&limits["memory_mb"], &limits["pids"], &limits["disk_mb"]),
+        (&128.into(), &64.into(), &10_240.into())
+    );
     assert_eq!(shown["agent"]["prompts"]["system"], "Be terse.");
     // Whoever uses it next finds it with the new limits, and with its files.
-    let until_there = || (0..200).any(|_| {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        show()["status"] == "online"
-    });
+    let until_there = || {
+        (0..200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            show()["status"] == "online"
+        })
+    };
     assert!(until_there());
     assert_eq!(machine.run(&["exec", "demo", "cat", "kept.txt"]).expect_ok().text(), "kept\n");
     assert_eq!(show()["health"]["registry"]["limits"]["max_file_mb"], 2, "{}", show());
@@ -267,7 +272,8 @@ fn whom_a_workspace_may_talk_to_is_said_at_the_command_line() {
     }
     let peers = || machine.run(&["peers", "lead"]).expect_ok().text();
     assert!(peers().contains("worker") && peers().contains("other"));
-    let policy = machine.run(&["peers", "lead", "--circle", "nobody", "--allow", "worker"]).expect_ok().text();
+    let policy =
+        machine.run(&["peers", "lead", "--circle", "nobody", "--allow", "worker"]).expect_ok().text();
     assert!(policy.contains("nobody") && policy.contains("worker"), "{policy}");
     assert!(peers().contains("worker") && !peers().contains("other"));
     machine.run(&["peers", "lead", "--circle", "family", "--deny", "worker"]).expect_ok();

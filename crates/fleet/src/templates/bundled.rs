@@ -2,8 +2,8 @@
 
 use warren_doors::Entropy;
 use warren_model::{
-    BundleMemory, BundlePeers, BundleSchedule, ErrorCode, Limits, Memory, MemoryPlace, MemoryScope, Principal,
-    Timestamp, Workspace, WorkspaceSpec,
+    BundleMemory, BundlePeers, BundleSchedule, ErrorCode, Limits, Memory, MemoryPlace, MemoryScope,
+    Principal, Timestamp, Workspace, WorkspaceSpec,
 };
 use warren_rules::messages::memory::{is_key, scrub, words_of};
 use warren_rules::text::redaction::Redactor;

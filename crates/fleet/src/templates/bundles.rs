@@ -72,7 +72,9 @@ impl Bundles {
                     return Err(Problem::TooMany.into());
                 }
                 let mut bytes = 0;
-                rows.into_iter().map(|row| find(tx, row, now, &mut bytes, max)).collect::<Result<Vec<_>, Error>>()
+                rows.into_iter()
+                    .map(|row| find(tx, row, now, &mut bytes, max))
+                    .collect::<Result<Vec<_>, Error>>()
             })
             .await?;
         let bundle = self.bundle_of(id, found, now).await?;
@@ -199,7 +201,8 @@ fn find(
     }
     let mut warnings = Vec::new();
     if unreadable > 0 {
-        warnings.push(format!("{}: {unreadable} of what it remembers cannot be read and is left out", row.name));
+        warnings
+            .push(format!("{}: {unreadable} of what it remembers cannot be read and is left out", row.name));
     }
     let schedules = find_schedules(tx, &row, &mut warnings)?;
     Ok(Found { row, memories, schedules, warnings })
@@ -232,7 +235,8 @@ fn find_schedules(
 
 /// The refusal of a bundle that would be too long, by the name of the workspace with which it became so.
 fn too_large(name: &str, max: u64) -> Error {
-    let detail = format!("`{name}`: with it the bundle has more than {max} bytes (`limits.max_bundle_bytes`)");
+    let detail =
+        format!("`{name}`: with it the bundle has more than {max} bytes (`limits.max_bundle_bytes`)");
     Error::with_detail(ErrorCode::BundleTooLarge, detail)
 }
 

@@ -190,7 +190,11 @@ impl Imports {
             .write(move |tx| {
                 let inserted = insert_all(tx, &inserting, &drafts)?;
                 let is_complete = inserted.iter().all(|one| one.outcome.is_ok());
-                if is_complete || !place.is_whole { Ok(inserted) } else { Err(NotWritten::Incomplete(inserted)) }
+                if is_complete || !place.is_whole {
+                    Ok(inserted)
+                } else {
+                    Err(NotWritten::Incomplete(inserted))
+                }
             })
             .await;
         let inserted = match written {
@@ -279,7 +283,8 @@ impl Imports {
         };
         initial_schedules::check(&schedules, now, limits)?;
         let mut content = DraftContent { desired, schedules, ..DraftContent::of_new(row) };
-        content.peers = bundled.peers.clone().or_else(|| bundled.spec.peers.as_ref().map(peers_of_old_bundle));
+        content.peers =
+            bundled.peers.clone().or_else(|| bundled.spec.peers.as_ref().map(peers_of_old_bundle));
         if !bundled.memory.is_empty() {
             let known = self.redactors.of_workspace(&content.row).await?;
             let drafting = MemoryDrafting {
@@ -432,7 +437,8 @@ fn insert_all(
 ) -> Result<Vec<Inserted>, Error> {
     let InsertInputs { place, max, .. } = *inserting;
     // Also where no workspace comes to be made: a wrong place is what is wrong with the request.
-    if let (Some(parent_id), Some(Ok(first))) = (place.parent_id, drafts.first().map(|draft| &draft.content)) {
+    if let (Some(parent_id), Some(Ok(first))) = (place.parent_id, drafts.first().map(|draft| &draft.content))
+    {
         check_parent(tx, first.row.id, place.org_id, parent_id)?;
     }
     let room = WorkspaceRoom::of(tx, place.org_id, max)?;
@@ -504,7 +510,9 @@ fn those_here(
     for peer in peers.allow.iter().chain(&peers.deny) {
         let BundlePeer::Id(id) = *peer else { continue };
         let row = tx.workspace(id)?;
-        here.extend(row.filter(|row| row.org_id == org_id && row.status != Status::Removed).map(|row| row.id));
+        here.extend(
+            row.filter(|row| row.org_id == org_id && row.status != Status::Removed).map(|row| row.id),
+        );
     }
     Ok(here)
 }

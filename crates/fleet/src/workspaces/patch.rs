@@ -16,9 +16,7 @@ use super::{
     PatchWorkspace, Workspaces, check_agent, check_stored_agent, check_version, live_row, require_free_name,
     taken_meanwhile,
 };
-use crate::lifecycle::{
-    DesiredChange, SignalOptions, TxInputs, apply_desired, apply_signal, event_of,
-};
+use crate::lifecycle::{DesiredChange, SignalOptions, TxInputs, apply_desired, apply_signal, event_of};
 
 impl Workspaces {
     /// Changes what the patch names. With `expected_version`, only if that is still the current one.

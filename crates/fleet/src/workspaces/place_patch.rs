@@ -50,8 +50,8 @@ impl PlaceJudge {
             .map_err(refused_tier)?;
         ceilings::check_change(before, tier, &provider, allowed, self.grant.is_unlimited)
             .map_err(|refusal| Error::with_detail(ErrorCode::Forbidden, refusal.sentence()))?;
-        let needs_new_box = config_change::needs_new_box(&known.provider, &provider)
-            || capabilities != known.capabilities;
+        let needs_new_box =
+            config_change::needs_new_box(&known.provider, &provider) || capabilities != known.capabilities;
         put(&mut row.spec.provider, Some(&provider), "provider", fields);
         put(&mut row.spec.capabilities, Some(&capabilities), "capabilities", fields);
         put(&mut row.spec.tier, Some(&tier), "tier", fields);

@@ -129,7 +129,8 @@ async fn import(bed: &Bed, bundle: Bundle) -> ImportReport {
 async fn a_tree_comes_back_exactly_under_new_ids() {
     for bed in Bed::on_each_store().await {
         let root = planted(&bed).await;
-        let export = async |bed: &Bed, id| bed.fleet.bundles.export(&bed.operator, id, true).await.unwrap().bundle;
+        let export =
+            async |bed: &Bed, id| bed.fleet.bundles.export(&bed.operator, id, true).await.unwrap().bundle;
         let mut first = export(&bed, root).await;
         // What other parts of Warren keep in a spec travels too.
         first.root.spec.monthly_budget_micros = Some(5_000_000);
@@ -216,8 +217,7 @@ async fn a_bundle_of_which_one_workspace_cannot_be_made_leaves_nothing() {
         let provided = ["KEY".to_owned()];
         let report =
             other.fleet.bundles.import(&other.operator, bundle.clone(), None, &provided).await.unwrap();
-        let codes: Vec<_> =
-            report.nodes.iter().map(|node| node.outcome.as_ref().unwrap_err().code).collect();
+        let codes: Vec<_> = report.nodes.iter().map(|node| node.outcome.as_ref().unwrap_err().code).collect();
         let undone = ErrorCode::BundleNotMade;
         assert_eq!(codes, [undone, undone, undone, undone, ErrorCode::WorkspaceExists]);
         assert_eq!(other.events(EventKind::WorkspaceCreated).await.len(), 1, "only the one that was there");

@@ -45,7 +45,10 @@ async fn files_come_back_exactly_and_what_cannot_is_told() {
         let bundle = operations.bundles.export(&bed.operator, lead, WITH_FILES).await.unwrap();
         drop(socket);
         assert_eq!(bundle.warnings.len(), 2, "{:?}", bundle.warnings);
-        assert_eq!(bundle.warnings.iter().filter(|told| told.starts_with("lead: link is left out")).count(), 1);
+        assert_eq!(
+            bundle.warnings.iter().filter(|told| told.starts_with("lead: link is left out")).count(),
+            1
+        );
         let files = bundle.root.files.as_ref().unwrap();
         let paths: Vec<_> = files.files.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["nothing", "run.sh", "src/data.bin", "src/deep/main.rs"]);
@@ -65,8 +68,7 @@ async fn files_come_back_exactly_and_what_cannot_is_told() {
         let main = std::fs::read(other.place(copy).join("src/deep/main.rs")).unwrap();
         assert_eq!(main, std::fs::read(place.join("src/deep/main.rs")).unwrap());
         let mut again = elsewhere.bundles.export(&other.operator, copy, WITH_FILES).await.unwrap();
-        let runnable =
-            |file: &mut BundleFile| file.executable = file.path == "run.sh" || file.executable;
+        let runnable = |file: &mut BundleFile| file.executable = file.path == "run.sh" || file.executable;
         again.root.files.as_mut().unwrap().files.iter_mut().for_each(runnable);
         assert_eq!(again.root, bundle.root);
         assert!(again.warnings.is_empty());

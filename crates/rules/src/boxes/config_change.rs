@@ -116,8 +116,10 @@ mod tests {
                 assert!(differs_in_limits_only(&known, &limited), "{kind} {limit}");
             }
         }
-        let (known, limited) =
-            (config(json!({ "kind": "docker" })), config(json!({ "kind": "docker", "limits": { "pids": 9 } })));
+        let (known, limited) = (
+            config(json!({ "kind": "docker" })),
+            config(json!({ "kind": "docker", "limits": { "pids": 9 } })),
+        );
         assert!(needs_new_box(&known, &limited) && differs_in_limits_only(&known, &limited));
         let other = config(json!({ "kind": "docker", "image": "alpine" }));
         assert!(needs_new_box(&known, &other) && !differs_in_limits_only(&known, &other));

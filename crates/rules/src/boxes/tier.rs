@@ -154,7 +154,10 @@ mod tests {
             decide_change((basic, &plain), None, &given, operator),
             Err(TierRefusal::TooLow { needed: Tier::Extended })
         );
-        assert_eq!(decide_change((basic, &plain), Some(Tier::Extended), &given, operator), Ok(Tier::Extended));
+        assert_eq!(
+            decide_change((basic, &plain), Some(Tier::Extended), &given, operator),
+            Ok(Tier::Extended)
+        );
         // What programs run without a box is for operators to say.
         let local = |allow: &str| {
             let run = RunPolicy { allow: Some(vec![allow.into()]), ..RunPolicy::default() };

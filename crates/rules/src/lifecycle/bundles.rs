@@ -111,11 +111,8 @@ mod tests {
     #[test]
     fn rules_about_peers_follow_the_workspaces_of_the_bundle_and_say_whom_they_lost() {
         let id = |byte: u8| WorkspaceId::from_bytes([byte; 16]);
-        let policy = PeerPolicy {
-            circle: PeerCircle::Nobody,
-            allow: vec![id(1), id(9)],
-            deny: vec![id(2), id(8)],
-        };
+        let policy =
+            PeerPolicy { circle: PeerCircle::Nobody, allow: vec![id(1), id(9)], deny: vec![id(2), id(8)] };
         let names = [(id(1), "lead".parse().unwrap()), (id(2), "critic".parse().unwrap())].into();
         let peers = peers_for_bundle(&policy, &names);
         assert_eq!(peers.allow, [BundlePeer::Name("lead".into()), BundlePeer::Id(id(9))]);

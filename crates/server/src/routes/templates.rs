@@ -314,7 +314,8 @@ fn executable_warning(files: &ImportedFiles) -> Option<String> {
     let all = &files.executable;
     let named = all.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     let more = if all.len() > NAMED { format!(" and {} more", all.len() - NAMED) } else { String::new() };
-    let sentence = format!("files: {named}{more} could be run; run `chmod +x` in the workspace where they are to");
+    let sentence =
+        format!("files: {named}{more} could be run; run `chmod +x` in the workspace where they are to");
     (!all.is_empty()).then_some(sentence)
 }
 

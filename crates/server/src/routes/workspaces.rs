@@ -102,7 +102,10 @@ pub(super) async fn patch(
         provider: body.provider,
         capabilities: body.capabilities.map(|list| list.map(|list| convert::capabilities_from(&list))),
         tier: body.tier.map(convert::tier_from),
-        peers: body.peers.map(|policy| policy.as_ref().map(convert::exchange::peer_policy_from).transpose()).transpose()?,
+        peers: body
+            .peers
+            .map(|policy| policy.as_ref().map(convert::exchange::peer_policy_from).transpose())
+            .transpose()?,
     };
     let workspace = app.fleet.workspaces.patch(&who, id, patch, expected_version(&headers)?).await?;
     answer(&app, &who, &workspace).await

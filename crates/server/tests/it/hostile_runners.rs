@@ -120,7 +120,13 @@ async fn a_runner_of_the_box_reaches_nothing_but_its_own_workspace(
         line(7, "POST", "/api/v1/tokens", &warren.token, &json!({ "kind": "admin", "name": "stolen" })),
         // The control: with its own it is heard.
         line(8, "POST", "/api/v1/registry/heartbeat", "OWN", &json!({ "current_task": "its own voice" })),
-        line(9, "PUT", "/api/v1/registry/agent-card", "OWN", &json!({ "agent_card": card("chunk9.evil.test") })),
+        line(
+            9,
+            "PUT",
+            "/api/v1/registry/agent-card",
+            "OWN",
+            &json!({ "agent_card": card("chunk9.evil.test") }),
+        ),
     ];
     replace_runner(folder, &script(&says));
     let wish = json!({

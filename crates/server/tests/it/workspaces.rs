@@ -95,7 +95,10 @@ async fn limits_policy_and_tier_are_changed_by_patch_and_reach_the_box() {
     assert_eq!(changed.status, 200, "{}", changed.text());
     let body = changed.json();
     assert_eq!((&body["status"], &body["behind_of"]), (&json!("provisioning"), &json!("change")), "{body}");
-    assert_eq!((&body["provider"]["max_file_mb"], &body["provider"]["max_grep_file_mb"]), (&json!(1), &json!(10)));
+    assert_eq!(
+        (&body["provider"]["max_file_mb"], &body["provider"]["max_grep_file_mb"]),
+        (&json!(1), &json!(10))
+    );
     warren.wait_for_status(id, Status::Online).await;
     let large = warren.put(&format!("{path}/files?path=large"), "x".repeat(2 << 20)).await;
     assert_eq!((large.status, large.code()), (413, "file_too_large".into()), "the new limit counts");
@@ -107,7 +110,8 @@ async fn limits_policy_and_tier_are_changed_by_patch_and_reach_the_box() {
         warren.post(&format!("{path}/tools/workspace_run"), &body).await.text()
     };
     let generation = warren.get(&path).await.json()["generation"].clone();
-    let policy = json!({ "provider": { "run": { "allow": ["echo"] } }, "prompts": { "system": "Be terse." } });
+    let policy =
+        json!({ "provider": { "run": { "allow": ["echo"] } }, "prompts": { "system": "Be terse." } });
     let allowed = patch(policy).await;
     assert_eq!((allowed.status, &allowed.json()["generation"]), (200, &generation), "{}", allowed.text());
     let said = call().await;

@@ -76,7 +76,8 @@ pub(in crate::routes) async fn list(
 ) -> Result<axum::Json<ProcessList>, Failure> {
     let found = app.operations.processes.list(&who, id).await?;
     let mut lines = app.operations.processes.command_lines(&who, id, &found).await?;
-    let item = |info: &ProcessInfo| Process { command_line: lines.remove(&info.id), ..convert::process(info) };
+    let item =
+        |info: &ProcessInfo| Process { command_line: lines.remove(&info.id), ..convert::process(info) };
     Ok(axum::Json(ProcessList { items: found.iter().map(item).collect() }))
 }
 
