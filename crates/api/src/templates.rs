@@ -249,6 +249,23 @@ pub struct ImportedNode {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<Tier>,
     pub problem: Option<Problem>,
+    /// What did not come along as it was, as sentences for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// What became of its files; absent where none came with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<ImportedFiles>,
+}
+
+/// What became of the files of an imported workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ImportedFiles {
+    pub written: u32,
+    pub bytes: u64,
+    pub failed: u32,
+    /// Why, for the first of those that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 /// A variable that a workspace requires and that is not set.
@@ -277,7 +294,7 @@ pub struct Position {
     pub y: f64,
 }
 
-/// A workspace, or a tree of them, as one document without ids, tokens, secrets, state and files.
+/// A workspace, or a tree of them, as one document without ids, tokens, secrets and state; with their files on request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Bundle {
     /// `warren-bundle`.
@@ -285,6 +302,9 @@ pub struct Bundle {
     pub version: u32,
     /// Where and when it was made, for people.
     pub origin: BundleOrigin,
+    /// What is not in it, as sentences for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     pub root: BundleNode,
 }
 
@@ -301,9 +321,95 @@ pub struct BundleNode {
     /// What was wanted of it, as Warren keeps it. Versioned with the bundle.
     #[schema(value_type = Object)]
     pub spec: serde_json::Value,
+    /// Whom it talks to; absent: its family.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peers: Option<BundlePeers>,
+    /// What it remembers, and what the team remembers that it leads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<BundleMemory>,
+    /// All that it has; absent in bundles of version 1: those that its spec was made with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<Vec<BundleSchedule>>,
+    /// Absent: nobody asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<BundleFiles>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(no_recursion)]
     pub children: Vec<BundleNode>,
+}
+
+/// Whom a workspace of a bundle talks to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BundlePeers {
+    pub circle: crate::PeerCircle,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<BundlePeer>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<BundlePeer>,
+}
+
+/// A workspace that a rule names: by its name, where it is in the bundle, and by its id where it stayed behind. Of the
+/// latter, only those that are in the importer's org are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BundlePeer {
+    Name(String),
+    Id(String),
+}
+
+/// Something remembered, of a workspace or of the team that it leads. What an org remembers is not its workspaces'.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BundleMemory {
+    pub scope: crate::MemoryScope,
+    pub key: String,
+    pub value: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = "date-time")]
+    pub expires_at: Option<String>,
+}
+
+/// A schedule, by `cron` or every so many seconds. Whoever imports it owns it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BundleSchedule {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cron: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every_seconds: Option<u32>,
+    pub prompt: String,
+    #[serde(default)]
+    pub jitter_seconds: u32,
+    pub missed: crate::MissedPolicy,
+    pub overlap: crate::OverlapPolicy,
+    #[serde(default)]
+    pub is_paused: bool,
+}
+
+/// The files of a workspace. Links and special files are never among them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct BundleFiles {
+    /// Those that hold nothing; others follow from the paths of files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub empty_directories: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<BundleFile>,
+}
+
+/// A file: either its text or its bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BundleFile {
+    /// Relative to the workspace's root.
+    pub path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base64: Option<String>,
+    /// Whether its owner could run it. It is told at the import, not done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub executable: bool,
 }
 
 /// A bundle to be taken in.

@@ -106,7 +106,7 @@ pub struct Workspace {
     pub generation: u64,
     /// The generation that was last brought about.
     pub observed_generation: u64,
-    /// Why the one is not the other yet; absent when it is.
+    /// Why the one is not the other yet; absent when it is. After a change that needs a new box, until that is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind_of: Option<BehindOf>,
     /// Raised by every change; also the ETag.
@@ -278,6 +278,28 @@ pub struct PatchWorkspace {
     /// By name; `null` takes one away, and what is not named stays.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prompts: BTreeMap<String, Option<String>>,
+    /// Fields of its provider's config: what is absent stays, `null` has its default again, the fields of an object such as
+    /// `limits` are changed one by one, and a list is replaced whole. `kind` and `share` stay as they are. Judged like a
+    /// new workspace's, and what it has already is not held against it. All but `run`, which counts from the next call on,
+    /// needs a new box: the workspace is brought up anew, what runs in it ends, and its files stay.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::unique_keys::nullable"
+    )]
+    #[schema(value_type = Option<Object>)]
+    pub provider: Option<serde_json::Value>,
+    /// `null`: all that the provider offers. They need a new box too.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<Vec<Capability>>)]
+    pub capabilities: Option<Option<Vec<Capability>>>,
+    /// It never rises unasked: a config that needs more is refused. Above `basic`: operators only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
+    /// Whom it talks to, as `PUT …/peer-policy` says it; `null`: its family.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<crate::PeerPolicy>)]
+    pub peers: Option<Option<crate::PeerPolicy>>,
 }
 
 /// Tells `null` from absent.

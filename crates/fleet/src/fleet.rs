@@ -155,7 +155,13 @@ impl Fleet {
             reconciler: reconciler.clone(),
             removed: broadcast::channel(REMOVALS_BUFFER).0,
         };
-        let imports = Imports::new(context.clone(), signals.clone(), workspaces.clone(), values.clone());
+        let imports = Imports::new(
+            context.clone(),
+            signals.clone(),
+            workspaces.clone(),
+            values.clone(),
+            redactors.clone(),
+        );
         let probes = Probes::new(context.clone(), signals.clone(), registry.clone(), probe);
         let sweeps = Sweeps::new(SweepParts {
             context: context.clone(),
@@ -170,7 +176,7 @@ impl Fleet {
         Self(Arc::new(Services {
             backups: Backups::new(context.clone(), sealer.clone(), data_folder),
             budgets: Budgets::new(context.clone(), access.clone()),
-            bundles: Bundles::new(context.clone(), access.clone(), imports.clone()),
+            bundles: Bundles::new(context.clone(), access.clone(), imports.clone(), redactors.clone()),
             image_logins: ImageLogins::new(context.clone(), sealer.clone()),
             invitations: Invitations::new(context.clone()),
             orgs: Orgs::new(context.clone()),

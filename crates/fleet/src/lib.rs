@@ -71,8 +71,8 @@ pub use runtimes::{Heard, NoProbe, Register, Registered, RuntimeProbe, Runtimes}
 pub use secrets::{KeyRotation, Rotation, SecretScope, SecretSummary, Secrets};
 pub use sweeps::{BackgroundLoop, LastRun, SweepOutcome, SweepReport, Sweeps, Tally};
 pub use templates::{
-    Bundles, Import, ImportReport, ImportedNode, Imports, MAX_TEMPLATE_PAGE, Positions, PutTemplate,
-    StoredTemplate, Templates,
+    Bundles, ExportedBundle, Import, ImportReport, ImportedNode, Imports, MAX_TEMPLATE_PAGE, Positions,
+    PutTemplate, StoredTemplate, Templates,
 };
 pub use tokens::{Made, MadeThing, MintToken, Minted, Throttle, Tokens, TooFast, count_kinds};
 pub use tool_refusals::ToolRefusals;

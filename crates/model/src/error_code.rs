@@ -112,6 +112,8 @@ error_codes! {
     RequiredEnvMissing = "required_env_missing", 412, "Variables that the template requires are not set. Nothing was created.", "Set what `missing` lists, or name in `provided_env` what the runtimes get elsewhere.";
     ParentNotCreated = "parent_not_created", 422, "The workspace above it could not be created.", "See the problem of the one above; import again below an existing workspace.";
     InvalidBundle = "invalid_bundle", 422, "The bundle is not valid.", "`detail` names the field; export it again with `warren bundle export`.";
+    BundleTooLarge = "bundle_too_large", 413, "The bundle would be larger than this Warren takes in.", "Export without files, fewer workspaces at once, or raise `limits.max_bundle_bytes`; `detail` names the workspace.";
+    BundleNotMade = "bundle_not_made", 422, "Not created, since another workspace of the bundle could not be: a bundle is made whole or not at all.", "See the problems of the others, mend them, and import the bundle again.";
     BundleNewer = "bundle_newer", 422, "The bundle was written by a newer Warren.", "Import it with that version or a later one; nothing was created.";
     // Agents and sessions
     InvalidAgent = "invalid_agent", 422, "The agent's definition is not valid.", "`detail` names the field; mend it and store it again with `warren agent put FILE`.";

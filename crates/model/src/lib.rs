@@ -58,7 +58,10 @@ pub use audit::{
     NewAuditEntry, canonical_json,
 };
 pub use backoff::Backoff;
-pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
+pub use bundle::{
+    Bundle, BundleError, BundleFile, BundleFiles, BundleMemory, BundleNode, BundleOrigin, BundlePeer,
+    BundlePeers, BundleSchedule,
+};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
 pub use ceilings::{Ceilings, TierCeilings};
 pub use conversation::{ChatMessage, Conversation};

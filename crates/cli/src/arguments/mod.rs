@@ -27,9 +27,11 @@ pub(crate) use backup::{BackupArguments, RestoreArguments};
 pub(crate) use chat::{ChatArguments, ChatCommand};
 pub(crate) use duration::{Span, span_text};
 pub(crate) use image::ImageCommand;
-pub(crate) use memory::{ApprovalCommand, MemoryCommand, MemoryScope, SetMemoryArguments};
+pub(crate) use memory::{
+    ApprovalCommand, GetMemoryArguments, MemoryCommand, MemoryScope, SetMemoryArguments,
+};
 pub(crate) use model_server::ModelServerArguments;
-pub(crate) use peers::DelegationCommand;
+pub(crate) use peers::{Circle, DelegationCommand, PeersArguments};
 pub(crate) use people::{
     AddUserArguments, OrgCommand, Quota, QuotaArguments, RoleName, TierName, UserCommand,
 };
@@ -48,8 +50,8 @@ pub(crate) use session::{
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, TemplateCommand};
 pub(crate) use webhook::{CallState, WebhookCommand};
 pub(crate) use workspace::{
-    CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
-    SetArguments, WorkspaceCommand,
+    CopyArguments, CreateArguments, ExecArguments, FilesCommand, LimitArguments, ListArguments,
+    RemoveArguments, SetArguments, WorkspaceCommand,
 };
 
 use std::path::PathBuf;
@@ -154,11 +156,8 @@ pub(crate) enum TopCommand {
     /// See and change which messages wait for a workspace
     #[command(subcommand)]
     Queue(QueueCommand),
-    /// List whom a workspace may talk to
-    Peers {
-        /// By id or name
-        workspace: String,
-    },
+    /// List whom a workspace may talk to, or say whom it may
+    Peers(PeersArguments),
     /// Hand work from one workspace to another, and see what comes of it
     #[command(subcommand)]
     Delegation(DelegationCommand),

@@ -183,6 +183,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(budgets::show, budgets::set))
         .routes(routes!(runtimes::register))
         .routes(routes!(runtimes::heartbeat))
+        .routes(routes!(runtimes::change_card))
         .routes(routes!(admin::sweeps))
         .routes(routes!(admin::run_sweep))
         .routes(routes!(admin::backup))

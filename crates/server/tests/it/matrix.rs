@@ -552,6 +552,7 @@ impl Stage {
             "create_webhook" => json!({ "name": "made", "url": "https://93.184.215.14/" }),
             "change_webhook" => json!({ "is_active": false }),
             "create_channel" => json!({ "name": "made" }),
+            "change_agent_card" => json!({ "agent_card": null }),
             "change_workspace" => json!({ "name": "changed" }),
             "move_file" => json!({ "from": "a", "to": "b" }),
             "run_command" | "start_process" => json!({ "argv": ["true"] }),

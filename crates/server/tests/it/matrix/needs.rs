@@ -112,6 +112,7 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("follow_events_by_websocket", Need::Events),
     ("register_runtime", Need::Joining),
     ("heartbeat", Need::Reporting),
+    ("change_agent_card", Need::Reporting),
     ("list_sweeps", Need::Operator),
     ("download_backup", Need::Operator),
     ("run_sweep", Need::Operator),
