@@ -22,6 +22,7 @@ mod limits;
 mod made_with;
 mod memory;
 mod message;
+mod network;
 mod people;
 mod principal;
 mod probe;
@@ -77,6 +78,7 @@ pub use limits::{Limits, MIB};
 pub use made_with::MadeWithToken;
 pub use memory::{Memory, MemoryPlace, MemoryScope};
 pub use message::{Artifact, Content, Message, Part, Role, WORKSPACE_SCHEME, fingerprint};
+pub use network::{HostGrant, NetworkGrant, NetworkPolicy, NetworkScheme, NetworkSet};
 pub use people::{
     Holder, InvalidShortName, Invitation, InvitationSecret, InvitationState, Member, Org, OrgQuotas, OrgRole,
     ShortName, User, UserIdentity,
