@@ -86,6 +86,8 @@ pub struct ProxyHead {
     pub headers: Vec<(String, String)>,
     pub body: BodyLength,
     pub expects_continue: bool,
+    /// HTTP/1.0, which has no chunks.
+    pub is_http_1_0: bool,
 }
 
 impl ProxyHead {
@@ -116,7 +118,9 @@ pub fn length(bytes: &[u8]) -> Result<Option<usize>, HeadRefusal> {
             _ => false,
         };
         if is_odd || (before == b'\r' && *byte != b'\n') || (at == 0 && *byte == b'\r') {
-            return Err(HeadRefusal::Malformed("a control character, or a line that does not end with CR LF"));
+            return Err(HeadRefusal::Malformed(
+                "a control character, or a line that does not end with CR LF",
+            ));
         }
         before = *byte;
     }
@@ -156,7 +160,8 @@ pub fn parse(bytes: &[u8]) -> Result<ProxyHead, HeadRefusal> {
         Some(value) if value.eq_ignore_ascii_case("100-continue") => true,
         Some(_) => return Err(HeadRefusal::Malformed("the header Expect")),
     };
-    Ok(ProxyHead { method: method.to_owned(), asked, headers: passed_on(headers), body, expects_continue })
+    let (method, headers) = (method.to_owned(), passed_on(headers));
+    Ok(ProxyHead { method, asked, headers, body, expects_continue, is_http_1_0: is_old })
 }
 
 /// Capital letters and dashes, as all methods of the registry are.

@@ -66,7 +66,9 @@ pub fn read(bytes: &[u8]) -> Result<Hello, HelloRefusal> {
         }
     }
     let Some(record) = rest.get(..length) else { return Ok(Hello::Partial) };
-    if rest.len() > length && rest[length..].iter().zip(begins_after()).any(|(byte, is_right)| !is_right(*byte)) {
+    if rest.len() > length
+        && rest[length..].iter().zip(begins_after()).any(|(byte, is_right)| !is_right(*byte))
+    {
         return Err(HelloRefusal::Malformed);
     }
     name(Reader(&record[4..])).map(Hello::Name)

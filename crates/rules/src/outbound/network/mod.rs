@@ -62,7 +62,8 @@ impl GrantedNetwork {
                         true => &[NetworkScheme::Https, NetworkScheme::Http],
                         false => &[NetworkScheme::Https],
                     };
-                    for (host, scheme) in set.hosts().iter().flat_map(|host| schemes.iter().map(move |one| (host, one)))
+                    for (host, scheme) in
+                        set.hosts().iter().flat_map(|host| schemes.iter().map(move |one| (host, one)))
                     {
                         let grant = HostGrant { scheme: *scheme, ..HostGrant::of(*host) };
                         grants.push(Grant::compile(&grant).map_err(|bad| bad.below(number))?);
@@ -83,7 +84,8 @@ impl GrantedNetwork {
 
     /// Judges a tunnel, by all that can be known of it: its host and port.
     pub fn judge_tunnel(&self, to: &HostPort) -> Verdict {
-        let is_granted = self.on(&to.host).any(|grant| grant.scheme == NetworkScheme::Https && grant.port == to.port);
+        let is_granted =
+            self.on(&to.host).any(|grant| grant.scheme == NetworkScheme::Https && grant.port == to.port);
         if is_granted { Verdict::Granted } else { self.otherwise(to) }
     }
 
@@ -133,7 +135,8 @@ impl GrantedNetwork {
 
 impl Grant {
     fn compile(grant: &HostGrant) -> Result<Self, BadGrant> {
-        let host = HostPattern::parse(&grant.host).map_err(|error| BadGrant::new("host", error.to_string()))?;
+        let host =
+            HostPattern::parse(&grant.host).map_err(|error| BadGrant::new("host", error.to_string()))?;
         let port = grant.port.unwrap_or(grant.scheme.default_port());
         if !is_open_port(port) {
             let problem = format!("{port} cannot be granted: expected 80, 443, or a port from 1024 on");
@@ -152,7 +155,10 @@ impl Grant {
         let mut methods = Vec::new();
         for method in &grant.methods {
             if !head::is_method(method) || method == "CONNECT" {
-                return Err(BadGrant::new("methods", format!("`{}` is no method such as `GET`", shown(method))));
+                return Err(BadGrant::new(
+                    "methods",
+                    format!("`{}` is no method such as `GET`", shown(method)),
+                ));
             }
             methods.push(method.clone());
         }
@@ -175,7 +181,8 @@ impl Grant {
     }
 
     fn takes_path(&self, path: &str) -> bool {
-        self.paths.is_empty() || (!has_ambiguous_parts(path) && self.paths.iter().any(|one| is_below(path, one)))
+        self.paths.is_empty()
+            || (!has_ambiguous_parts(path) && self.paths.iter().any(|one| is_below(path, one)))
     }
 }
 
@@ -244,7 +251,9 @@ pub enum RequestVerdict {
     /// It goes out as it came.
     Plain,
     /// It goes out by TLS, to this port.
-    Secured { port: u16 },
+    Secured {
+        port: u16,
+    },
     Ask,
     NotGranted,
     /// The host is granted, but not by plain HTTP.

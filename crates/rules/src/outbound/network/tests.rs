@@ -19,7 +19,8 @@ fn at(text: &str) -> HostPort {
 // A81, sec/S29
 #[test]
 fn a_tunnel_is_granted_by_its_exact_host_and_port() {
-    let network = network(json!({ "allow": ["pypi", "Example.COM", "*.wild.example", "other.example:8443"] }));
+    let network =
+        network(json!({ "allow": ["pypi", "Example.COM", "*.wild.example", "other.example:8443"] }));
     for granted in [
         "pypi.org:443",
         "files.pythonhosted.org:443",
@@ -53,7 +54,11 @@ fn who_asks_is_asked_about_hosts_on_open_ports_alone() {
     assert_eq!(network.judge_tunnel(&at("other.example:443")), Verdict::Ask);
     assert_eq!(network.judge_tunnel(&at("other.example:8443")), Verdict::Ask);
     for port in [1, 22, 25, 53, 465, 587, 853, 993] {
-        assert_eq!(network.judge_tunnel(&at(&format!("other.example:{port}"))), Verdict::NotGranted, "{port}");
+        assert_eq!(
+            network.judge_tunnel(&at(&format!("other.example:{port}"))),
+            Verdict::NotGranted,
+            "{port}"
+        );
     }
     assert!(!network.is_none());
     assert!(GrantedNetwork::default().is_none());
@@ -172,7 +177,10 @@ fn a_person_may_write_a_name_as_it_is_read() {
 }
 
 fn head(line: &str, headers: &[&str]) -> Result<head::ProxyHead, HeadRefusal> {
-    parse(format!("{line}\r\n{}\r\n", headers.iter().map(|one| format!("{one}\r\n")).collect::<String>()).as_bytes())
+    parse(
+        format!("{line}\r\n{}\r\n", headers.iter().map(|one| format!("{one}\r\n")).collect::<String>())
+            .as_bytes(),
+    )
 }
 
 // sec/S29
@@ -203,15 +211,20 @@ fn a_head_has_one_reading_and_loses_what_concerns_one_connection() {
     assert_eq!(read.to().to_string(), "example.com:80");
     assert!(matches!(&read.asked, Asked::Request { url, .. } if url.as_str() == "http://example.com/a?b=c"));
     assert_eq!(read.body, BodyLength::Known(5));
-    assert_eq!(read.headers, [("accept", "*/*"), ("x-own", "two words")].map(|(a, b)| (a.to_owned(), b.to_owned())));
+    assert_eq!(
+        read.headers,
+        [("accept", "*/*"), ("x-own", "two words")].map(|(a, b)| (a.to_owned(), b.to_owned()))
+    );
 
     let tunnel = head("CONNECT example.com:443 HTTP/1.1", &["Host: example.com:443"]).unwrap();
     assert_eq!(tunnel.asked, Asked::Tunnel(at("example.com:443")));
     assert!(head("CONNECT example.com:443 HTTP/1.1", &["Host: example.com"]).is_ok());
     assert!(head("CONNECT example.com:443 HTTP/1.0", &[]).is_ok());
-    let expecting = head("PUT http://example.com/ HTTP/1.1", &["Host: example.com", "Expect: 100-continue"]).unwrap();
+    let expecting =
+        head("PUT http://example.com/ HTTP/1.1", &["Host: example.com", "Expect: 100-continue"]).unwrap();
     assert!(expecting.expects_continue);
-    let chunked = head("PUT http://example.com/ HTTP/1.1", &["Host: example.com", "Transfer-Encoding: chunked"]);
+    let chunked =
+        head("PUT http://example.com/ HTTP/1.1", &["Host: example.com", "Transfer-Encoding: chunked"]);
     assert_eq!(chunked.unwrap().body, BodyLength::Chunked);
 }
 
@@ -277,8 +290,16 @@ fn the_name_in_the_first_message_of_tls_is_read_or_it_is_refused() {
     assert!(read(&followed).is_ok());
 
     let one = |name: &[u8]| read(&hello(&[(0, names(&[(0, name)]))]));
-    for bad in [&b"127.0.0.1"[..], b"example.com.", b"exa\0mple.com", b"", b"localhost", b"[::1]", b"ex ample.com", b"\xff.com"]
-    {
+    for bad in [
+        &b"127.0.0.1"[..],
+        b"example.com.",
+        b"exa\0mple.com",
+        b"",
+        b"localhost",
+        b"[::1]",
+        b"ex ample.com",
+        b"\xff.com",
+    ] {
         assert_eq!(one(bad), Err(HelloRefusal::BadName), "{bad:?}");
     }
     assert_eq!(read(&hello(&[])), Err(HelloRefusal::NoName));
