@@ -84,7 +84,7 @@ pub use providers::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
     MountMode, ProviderConfig, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing, TmpfsMount, Ulimit,
 };
-pub use runner_line::{MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
+pub use runner_line::{DOORS_ARE_OPEN, MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
 pub use runtimes::{
     Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, RuntimeCapabilities, RuntimeMetadata,
     Vitals,
@@ -120,7 +120,7 @@ pub use webhooks::{
     ReceivedHook, Webhook, WebhookCall, WebhookCallPage, WebhookCallState, WebhookPage,
 };
 pub use workspaces::{
-    BehindOf, Capability, CreateWorkspace, Desired, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime,
+    BehindOf, Capability, CreateWorkspace, Desired, Doors, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime,
     Status, Tier, Workspace, WorkspacePage,
 };
 

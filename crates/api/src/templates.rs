@@ -60,6 +60,9 @@ pub struct Blueprint {
     /// Phrases of its errors after which it counts as wedged; absent: the usual ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wedge_signs: Option<Vec<String>>,
+    /// What its programs reach through Warren, in a box.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doors: Option<crate::Doors>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(no_recursion)]
     pub children: Vec<Blueprint>,

@@ -178,7 +178,7 @@ impl Fleet {
             ),
             positions: Positions::new(context.clone(), access.clone()),
             runtimes: Runtimes::new(context.clone(), config, redactors.clone(), probes),
-            secrets: Secrets::new(context.clone(), access, sealer.clone(), values, rollout),
+            secrets: Secrets::new(context.clone(), access, sealer.clone(), values, rollout, residents.clone()),
             templates: Templates::new(context.clone(), config),
             event_log: EventLog::new(context.clone()),
             throttle: Throttle::new(context.clone()),

@@ -74,6 +74,7 @@ pub use tokens::{Made, MadeThing, MintToken, Minted, Throttle, Tokens, TooFast, 
 pub use tool_refusals::ToolRefusals;
 pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing, Uploads};
 pub use users::{AddUser, ChangeUser, Departure, NewPeople, OrgPerson, ProviderPerson, Users};
+pub use warren_rules::boxes::doors::has_tools as has_tool_door;
 pub use warren_rules::lifecycle::sweeps::Retention;
 pub use warren_rules::lifecycle::vitals::Expectations;
 pub use warren_store::{AuditQuery, WorkspaceQuery};

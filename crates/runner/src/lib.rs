@@ -16,12 +16,14 @@
 mod backoff;
 mod control_api;
 mod credential;
+pub mod doors;
 mod health;
 #[cfg(feature = "http")]
 mod http_api;
 mod line_api;
 mod program;
 mod run_loop;
+pub mod tool;
 mod utc;
 
 pub use backoff::wait_ms;

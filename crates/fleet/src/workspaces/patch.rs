@@ -26,6 +26,7 @@ impl Workspaces {
         patch.check()?;
         self.access.get(who, Action::WriteWorkspaces, id).await?;
         let (inputs, actor) = (self.signals.inputs(&who.principal), Actor::of(who));
+        let has_doors = patch.doors.is_some();
         let changed = self
             .context
             .write_with_retries(expected_version.is_none(), move |tx| {
@@ -34,6 +35,9 @@ impl Workspaces {
                 apply_patch(tx, row, &patch, &inputs, &actor)
             })
             .await?;
+        if has_doors && let Some(row) = changed.first() {
+            self.reconciler.attend_doors(row).await;
+        }
         self.reconciler.run_all(changed)
     }
 }
@@ -114,11 +118,12 @@ fn apply_fields(
         };
     }
     put(&mut spec.agent.prompts, Some(&prompts), "prompts", &mut fields);
+    put(&mut spec.doors, patch.doors.as_ref(), "doors", &mut fields);
     if fields.contains(&"name") {
         require_free_name(tx, row)?;
     }
     let spec = &row.spec;
-    if ["command", "agent", "model", "prompts"].iter().any(|name| fields.contains(name)) {
+    if ["command", "agent", "model", "prompts", "doors"].iter().any(|name| fields.contains(name)) {
         check_agent(spec)?;
     }
     if fields.contains(&"agent") {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warren_model::{
-    AgentName, AgentSpec, CapabilitySet, Desired, ErrorCode, ProviderConfig, Runtime, TemplateStamp, Tier,
+    AgentName, AgentSpec, CapabilitySet, Desired, DoorSpec, ErrorCode, ProviderConfig, Runtime, TemplateStamp, Tier,
     WorkspaceId, WorkspaceName,
 };
 use warren_service::Error;
@@ -36,6 +36,7 @@ pub struct WorkspaceOptions {
     pub provision_timeout_seconds: Option<u32>,
     pub hibernate_after_seconds: Option<u32>,
     pub max_concurrent_tasks: Option<u32>,
+    pub doors: DoorSpec,
 }
 
 impl WorkspaceOptions {
@@ -56,6 +57,9 @@ impl WorkspaceOptions {
         }
         if self.max_concurrent_tasks.is_some_and(|count| !(1..=1_000).contains(&count)) {
             return invalid("max_concurrent_tasks: expected 1 to 1000");
+        }
+        if let Some(problem) = self.doors.problem() {
+            return invalid(&problem);
         }
         Ok(())
     }
@@ -80,6 +84,8 @@ pub struct PatchWorkspace {
     pub model: Option<Option<String>>,
     /// By name; an inner `None` takes one away, others stay.
     pub prompts: BTreeMap<String, Option<String>>,
+    /// All of them anew.
+    pub doors: Option<DoorSpec>,
 }
 
 impl PatchWorkspace {
@@ -89,6 +95,7 @@ impl PatchWorkspace {
             provision_timeout_seconds: self.provision_timeout_seconds.flatten(),
             hibernate_after_seconds: self.hibernate_after_seconds.flatten(),
             max_concurrent_tasks: self.max_concurrent_tasks.flatten(),
+            doors: self.doors.clone().unwrap_or_default(),
         };
         options.check()
     }

@@ -175,6 +175,7 @@ impl BoxShell {
             pass_env: &self.rules.pass_env,
             home: WORKSPACE_ROOT,
             has_terminal: terminal.is_some(),
+            given: &command.given,
             of_command: &command.env,
             mark: None,
         })?;

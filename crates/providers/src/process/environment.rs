@@ -18,6 +18,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) pass_env: &'a [String],
     pub(crate) home: &'a str,
     pub(crate) has_terminal: bool,
+    /// By Warren itself.
+    pub(crate) given: &'a BTreeMap<String, String>,
     pub(crate) of_command: &'a BTreeMap<String, String>,
     /// Absent in a box: there the box knows what belongs to a command.
     pub(crate) mark: Option<&'a str>,
@@ -37,6 +39,9 @@ pub(crate) fn build(sources: &Sources<'_>) -> Result<Vec<(String, String)>, Erro
         if let Some(value) = sources.host.get(name) {
             set(name, value);
         }
+    }
+    for (name, value) in sources.given {
+        set(name, value);
     }
     for (name, value) in sources.of_command {
         check_variable(name, value)?;
@@ -91,6 +96,7 @@ mod tests {
             pass_env: &pass_env,
             home: "/home",
             has_terminal: false,
+            given: &BTreeMap::new(),
             of_command: &of_command,
             mark: Some("m"),
         })

@@ -6,6 +6,7 @@ pub mod ceilings;
 pub mod command_policy;
 pub mod default_provider;
 pub mod disk;
+pub mod doors;
 pub mod image_registries;
 pub mod refusals;
 pub mod registry;

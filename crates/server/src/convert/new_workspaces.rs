@@ -29,6 +29,7 @@ pub(crate) fn new_workspace_from(
             provision_timeout_seconds: body.provision_timeout_seconds,
             hibernate_after_seconds: body.hibernate_after_seconds,
             max_concurrent_tasks: body.max_concurrent_tasks,
+            doors: body.doors.map(doors_from).transpose()?.unwrap_or_default(),
         },
         agent: model::AgentSpec {
             name: agent_name_from(body.agent.as_deref())?,
@@ -62,10 +63,19 @@ pub(crate) fn template_import_from(body: api::CreateWorkspace) -> Result<Import,
         prompts: body.prompts,
         command: body.command,
         wedge_signs: body.wedge_signs,
+        doors: body.doors.map(doors_from).transpose()?,
         ..model::Blueprint::default()
     };
     let parent_id = body.parent_id.as_deref().map(|id| id_from("parent_id", id)).transpose()?;
     Ok(Import { roots: vec![root], parent_id, provided_env: body.provided_env })
+}
+
+pub(crate) fn doors_from(doors: api::Doors) -> Result<model::DoorSpec, Failure> {
+    let grant = |(at, text): (usize, String)| {
+        text.parse().map_err(|error| invalid(&format!("doors.models[{at}]"), &error))
+    };
+    let models = doors.models.into_iter().enumerate().map(grant).collect::<Result<_, _>>()?;
+    Ok(model::DoorSpec { models, tools: doors.tools })
 }
 
 pub(crate) fn agent_name_from(text: Option<&str>) -> Result<Option<model::AgentName>, Failure> {

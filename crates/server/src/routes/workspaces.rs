@@ -96,6 +96,7 @@ pub(super) async fn patch(
         agent: body.agent.map(|name| convert::agent_name_from(name.as_deref())).transpose()?,
         model: body.model,
         prompts: body.prompts,
+        doors: body.doors.map(convert::doors_from).transpose()?,
     };
     let workspace = app.fleet.workspaces.patch(&who, id, patch, expected_version(&headers)?).await?;
     answer(&app, &who, &workspace).await
