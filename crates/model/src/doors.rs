@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::NetworkPolicy;
 use crate::session::ModelName;
 
 const MAX_MODELS: usize = 64;
@@ -20,6 +21,9 @@ pub struct DoorSpec {
     /// Warren's tools. Absent: for the agents that Warren itself runs in their boxes, and for nobody else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<bool>,
+    /// Hosts that its programs reach through the web door. None: there is no such door.
+    #[serde(skip_serializing_if = "NetworkPolicy::is_none")]
+    pub network: NetworkPolicy,
 }
 
 impl DoorSpec {
@@ -69,7 +73,11 @@ impl FromStr for ModelGrant {
         }
         // The provider is always named: it decides whose key is used.
         text.parse::<ModelName>().map_err(|_| InvalidModelGrant)?;
-        if is_word(text) { Ok(Self { pattern: text.to_owned(), answered_by: None }) } else { Err(InvalidModelGrant) }
+        if is_word(text) {
+            Ok(Self { pattern: text.to_owned(), answered_by: None })
+        } else {
+            Err(InvalidModelGrant)
+        }
     }
 }
 
@@ -103,20 +111,42 @@ mod tests {
     // A81
     #[test]
     fn a_grant_is_read_and_written_the_same() {
-        for text in ["anthropic/*", "anthropic/claude-sonnet-4-5", "*=scripted/hello", "gpt-5=openai/gpt-5.1", "local/a/b"] {
+        for text in [
+            "anthropic/*",
+            "anthropic/claude-sonnet-4-5",
+            "*=scripted/hello",
+            "gpt-5=openai/gpt-5.1",
+            "local/a/b",
+        ] {
             assert_eq!(text.parse::<ModelGrant>().unwrap().to_string(), text);
         }
         let alias: ModelGrant = "claude-*=scripted/hello".parse().unwrap();
-        assert_eq!((alias.pattern.as_str(), alias.answered_by.unwrap().model.as_str()), ("claude-*", "hello"));
+        assert_eq!(
+            (alias.pattern.as_str(), alias.answered_by.unwrap().model.as_str()),
+            ("claude-*", "hello")
+        );
     }
 
     // A81: bad input
     #[test]
     fn a_grant_names_a_provider() {
-        for bad in ["", "*", "claude-sonnet", "*/x", "a b/c", "x=", "=scripted/x", "x=*", "x=scripted/*", "a=b/c=d/e", "x=y"] {
+        for bad in [
+            "",
+            "*",
+            "claude-sonnet",
+            "*/x",
+            "a b/c",
+            "x=",
+            "=scripted/x",
+            "x=*",
+            "x=scripted/*",
+            "a=b/c=d/e",
+            "x=y",
+        ] {
             assert!(bad.parse::<ModelGrant>().is_err(), "{bad}");
         }
-        let spec: Result<DoorSpec, _> = serde_json::from_value(serde_json::json!({ "models": ["*"], "tools": true }));
+        let spec: Result<DoorSpec, _> =
+            serde_json::from_value(serde_json::json!({ "models": ["*"], "tools": true }));
         assert!(spec.unwrap_err().to_string().contains("PROVIDER/NAME"));
     }
 }

@@ -11,6 +11,7 @@ use warren_agent::{AgentHost, Config as AgentConfig, Parts as AgentParts, Provid
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
 use warren_exchange::{
     AgentRuntime, Agents, ByA2a, Config as ExchangeConfig, Exchange, Parts as ExchangeParts, Signer,
+    WebAccess,
 };
 use warren_fleet::{Config as FleetConfig, Fleet, NewPeople, Parts, Replica, StoredLosses, StoredRefs};
 use warren_llm::{Prices, Providers, Script, ScriptedModel};
@@ -50,6 +51,7 @@ pub struct Builder {
     is_crashable: bool,
     outbound: OutboundPolicy,
     resolver: Option<Arc<dyn Resolver>>,
+    web_access: WebAccess,
     provider_sign_in: Option<(ProviderSettings, NewPeople, Option<String>)>,
 }
 
@@ -79,6 +81,13 @@ impl Builder {
     #[must_use]
     pub fn resolver(mut self, resolver: Arc<dyn Resolver>) -> Self {
         self.resolver = Some(resolver);
+        self
+    }
+
+    /// What boxes may reach, besides what their workspaces say. By default nothing that is private.
+    #[must_use]
+    pub fn web_access(mut self, access: WebAccess) -> Self {
+        self.web_access = access;
         self
     }
 
@@ -300,6 +309,7 @@ impl Warren {
             agents,
             signer,
             connector,
+            web_access: builder.web_access.clone(),
         });
         exchange.start().await.expect("the exchange starts");
         let operations = Operations::new(fleet.clone());

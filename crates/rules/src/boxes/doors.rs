@@ -3,29 +3,39 @@
 use std::collections::BTreeMap;
 
 use warren_model::session::ModelName;
-use warren_model::{Capability, ModelGrant, ProviderKind, WorkspaceSpec};
+use warren_model::{
+    Capability, ModelGrant, NetworkGrant, NetworkPolicy, NetworkScheme, ProviderKind, WorkspaceSpec,
+};
 
 use crate::lifecycle::residents::is_run_by_warren;
+use crate::outbound::network::{BadPolicy, GrantedNetwork, HostName};
 
 /// Where programs of a box find the doors. The runner listens there; `warren_line::Door` has the same numbers.
 pub const MODEL_URL: &str = "http://127.0.0.1:7701";
 pub const TOOLS_URL: &str = "http://127.0.0.1:7702/mcp";
+pub const WEB_URL: &str = "http://127.0.0.1:7703";
 
 /// Programs refuse to start without a key. This one opens nothing.
 const NO_KEY: &str = "warren";
 
 /// Why a box cannot have doors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Breach {
     NoBox,
     NoShell,
+    /// A grant of the network policy cannot be held.
+    Network(BadPolicy),
 }
 
 impl Breach {
-    pub const fn sentence(self) -> &'static str {
+    pub fn sentence(&self) -> String {
         match self {
-            Self::NoBox => "doors: only a box has doors: use the provider `sandbox` or `docker`",
-            Self::NoShell => "doors: the workspace lacks the capability `shell`, so that no program could use them",
+            Self::NoBox => "doors: only a box has doors: use the provider `sandbox` or `docker`".to_owned(),
+            Self::NoShell => {
+                "doors: the workspace lacks the capability `shell`, so that no program could use them"
+                    .to_owned()
+            }
+            Self::Network(bad) => format!("doors.network.{bad}"),
         }
     }
 }
@@ -35,6 +45,7 @@ pub fn check(spec: &WorkspaceSpec) -> Result<(), Breach> {
     if spec.doors.is_empty() {
         return Ok(());
     }
+    GrantedNetwork::compile(&spec.doors.network).map_err(Breach::Network)?;
     if !is_boxed(spec) {
         return Err(Breach::NoBox);
     }
@@ -54,9 +65,14 @@ pub fn has_models(spec: &WorkspaceSpec) -> bool {
     is_boxed(spec) && !spec.doors.models.is_empty()
 }
 
+/// Whether programs of the box reach anything of the web.
+pub fn has_web(spec: &WorkspaceSpec) -> bool {
+    is_boxed(spec) && !spec.doors.network.is_none()
+}
+
 /// Whether something has to carry the doors of a box in which no runner of a resident agent does.
 pub fn need_carrier(spec: &WorkspaceSpec) -> bool {
-    !is_run_by_warren(spec) && (has_models(spec) || has_tools(spec))
+    !is_run_by_warren(spec) && (has_models(spec) || has_tools(spec) || has_web(spec))
 }
 
 /// What programs of the box find in their environment. A key that is none stands where programs insist on one.
@@ -74,23 +90,59 @@ pub fn variables(spec: &WorkspaceSpec) -> BTreeMap<String, String> {
     if has_tools(spec) {
         set("WARREN_MCP_URL", TOOLS_URL.to_owned());
     }
+    if has_web(spec) {
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"] {
+            set(name, WEB_URL.to_owned());
+        }
+        for name in ["NO_PROXY", "no_proxy"] {
+            set(name, "127.0.0.1,localhost,::1".to_owned());
+        }
+        // Node's own `fetch` looks at these variables only if it is told to.
+        set("NODE_USE_ENV_PROXY", "1".to_owned());
+        let origins = secured_origins(&spec.doors.network);
+        if !origins.is_empty() {
+            set("GIT_CONFIG_COUNT", origins.len().to_string());
+        }
+        for (number, origin) in origins.iter().enumerate() {
+            set(&format!("GIT_CONFIG_KEY_{number}"), format!("url.http://{origin}/.insteadOf"));
+            set(&format!("GIT_CONFIG_VALUE_{number}"), format!("https://{origin}/"));
+        }
+    }
     variables
+}
+
+/// Hosts to which Warren itself makes the TLS connection, so that `git` asks for them in plain HTTP.
+fn secured_origins(network: &NetworkPolicy) -> Vec<String> {
+    let secured = network.allow.iter().filter_map(|grant| match grant {
+        NetworkGrant::Host(grant) if grant.scheme == NetworkScheme::Secured => Some(grant),
+        NetworkGrant::Host(_) | NetworkGrant::Set(_) => None,
+    });
+    let mut origins: Vec<String> = secured
+        .filter_map(|grant| {
+            let host = HostName::from_person(&grant.host).ok()?;
+            Some(match grant.port {
+                None | Some(443) => host.to_string(),
+                Some(port) => format!("{host}:{port}"),
+            })
+        })
+        .collect();
+    origins.sort();
+    origins.dedup();
+    origins
 }
 
 /// The model that answers a request for `said`: the first grant that fits and whose provider speaks the wire that was asked
 /// on. Nothing where none does.
-pub fn choose_model(
-    grants: &[ModelGrant],
-    said: &str,
-    speaks: impl Fn(&str) -> bool,
-) -> Option<ModelName> {
+pub fn choose_model(grants: &[ModelGrant], said: &str, speaks: impl Fn(&str) -> bool) -> Option<ModelName> {
     grants.iter().find_map(|grant| {
         let model = match &grant.answered_by {
             Some(model) => fits(&grant.pattern, said).then(|| model.clone())?,
             None => {
                 let (provider, pattern) = grant.pattern.split_once('/')?;
                 let of_provider = said.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/'));
-                let name = of_provider.filter(|name| fits(pattern, name)).or_else(|| fits(pattern, said).then_some(said))?;
+                let name = of_provider
+                    .filter(|name| fits(pattern, name))
+                    .or_else(|| fits(pattern, said).then_some(said))?;
                 format!("{provider}/{name}").parse().ok()?
             }
         };
@@ -116,7 +168,9 @@ fn fits(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use warren_model::{AgentSpec, CapabilitySet, DoorSpec, MemoryConfig, ProviderConfig, Runtime, SandboxConfig};
+    use warren_model::{
+        AgentSpec, CapabilitySet, DoorSpec, MemoryConfig, ProviderConfig, Runtime, SandboxConfig,
+    };
 
     use super::*;
 
@@ -194,7 +248,8 @@ mod tests {
         assert_eq!(check(&memory), Ok(()));
         let doors = DoorSpec { tools: Some(true), ..DoorSpec::default() };
         assert_eq!(check(&WorkspaceSpec { doors: doors.clone(), ..memory }), Err(Breach::NoBox));
-        let blunt = WorkspaceSpec { capabilities: [Capability::Fs].into_iter().collect(), doors, ..spec(&[], None) };
+        let blunt =
+            WorkspaceSpec { capabilities: [Capability::Fs].into_iter().collect(), doors, ..spec(&[], None) };
         assert_eq!(check(&blunt), Err(Breach::NoShell));
         assert_eq!(check(&spec(&["anthropic/*"], Some(true))), Ok(()));
     }

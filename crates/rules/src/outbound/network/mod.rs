@@ -10,6 +10,7 @@
 //! reader takes for an address, two lengths of one body, a line that goes on in the next) is refused, since the next
 //! reader may not be ours.
 
+pub mod asking;
 pub mod chunks;
 pub mod head;
 pub mod hello;
