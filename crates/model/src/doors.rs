@@ -69,7 +69,11 @@ impl FromStr for ModelGrant {
         }
         // The provider is always named: it decides whose key is used.
         text.parse::<ModelName>().map_err(|_| InvalidModelGrant)?;
-        if is_word(text) { Ok(Self { pattern: text.to_owned(), answered_by: None }) } else { Err(InvalidModelGrant) }
+        if is_word(text) {
+            Ok(Self { pattern: text.to_owned(), answered_by: None })
+        } else {
+            Err(InvalidModelGrant)
+        }
     }
 }
 
@@ -103,20 +107,42 @@ mod tests {
     // A81
     #[test]
     fn a_grant_is_read_and_written_the_same() {
-        for text in ["anthropic/*", "anthropic/claude-sonnet-4-5", "*=scripted/hello", "gpt-5=openai/gpt-5.1", "local/a/b"] {
+        for text in [
+            "anthropic/*",
+            "anthropic/claude-sonnet-4-5",
+            "*=scripted/hello",
+            "gpt-5=openai/gpt-5.1",
+            "local/a/b",
+        ] {
             assert_eq!(text.parse::<ModelGrant>().unwrap().to_string(), text);
         }
         let alias: ModelGrant = "claude-*=scripted/hello".parse().unwrap();
-        assert_eq!((alias.pattern.as_str(), alias.answered_by.unwrap().model.as_str()), ("claude-*", "hello"));
+        assert_eq!(
+            (alias.pattern.as_str(), alias.answered_by.unwrap().model.as_str()),
+            ("claude-*", "hello")
+        );
     }
 
     // A81: bad input
     #[test]
     fn a_grant_names_a_provider() {
-        for bad in ["", "*", "claude-sonnet", "*/x", "a b/c", "x=", "=scripted/x", "x=*", "x=scripted/*", "a=b/c=d/e", "x=y"] {
+        for bad in [
+            "",
+            "*",
+            "claude-sonnet",
+            "*/x",
+            "a b/c",
+            "x=",
+            "=scripted/x",
+            "x=*",
+            "x=scripted/*",
+            "a=b/c=d/e",
+            "x=y",
+        ] {
             assert!(bad.parse::<ModelGrant>().is_err(), "{bad}");
         }
-        let spec: Result<DoorSpec, _> = serde_json::from_value(serde_json::json!({ "models": ["*"], "tools": true }));
+        let spec: Result<DoorSpec, _> =
+            serde_json::from_value(serde_json::json!({ "models": ["*"], "tools": true }));
         assert!(spec.unwrap_err().to_string().contains("PROVIDER/NAME"));
     }
 }

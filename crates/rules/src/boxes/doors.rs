@@ -25,7 +25,9 @@ impl Breach {
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::NoBox => "doors: only a box has doors: use the provider `sandbox` or `docker`",
-            Self::NoShell => "doors: the workspace lacks the capability `shell`, so that no program could use them",
+            Self::NoShell => {
+                "doors: the workspace lacks the capability `shell`, so that no program could use them"
+            }
         }
     }
 }
@@ -79,18 +81,16 @@ pub fn variables(spec: &WorkspaceSpec) -> BTreeMap<String, String> {
 
 /// The model that answers a request for `said`: the first grant that fits and whose provider speaks the wire that was asked
 /// on. Nothing where none does.
-pub fn choose_model(
-    grants: &[ModelGrant],
-    said: &str,
-    speaks: impl Fn(&str) -> bool,
-) -> Option<ModelName> {
+pub fn choose_model(grants: &[ModelGrant], said: &str, speaks: impl Fn(&str) -> bool) -> Option<ModelName> {
     grants.iter().find_map(|grant| {
         let model = match &grant.answered_by {
             Some(model) => fits(&grant.pattern, said).then(|| model.clone())?,
             None => {
                 let (provider, pattern) = grant.pattern.split_once('/')?;
                 let of_provider = said.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/'));
-                let name = of_provider.filter(|name| fits(pattern, name)).or_else(|| fits(pattern, said).then_some(said))?;
+                let name = of_provider
+                    .filter(|name| fits(pattern, name))
+                    .or_else(|| fits(pattern, said).then_some(said))?;
                 format!("{provider}/{name}").parse().ok()?
             }
         };
@@ -116,7 +116,9 @@ fn fits(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use warren_model::{AgentSpec, CapabilitySet, DoorSpec, MemoryConfig, ProviderConfig, Runtime, SandboxConfig};
+    use warren_model::{
+        AgentSpec, CapabilitySet, DoorSpec, MemoryConfig, ProviderConfig, Runtime, SandboxConfig,
+    };
 
     use super::*;
 
@@ -194,7 +196,8 @@ mod tests {
         assert_eq!(check(&memory), Ok(()));
         let doors = DoorSpec { tools: Some(true), ..DoorSpec::default() };
         assert_eq!(check(&WorkspaceSpec { doors: doors.clone(), ..memory }), Err(Breach::NoBox));
-        let blunt = WorkspaceSpec { capabilities: [Capability::Fs].into_iter().collect(), doors, ..spec(&[], None) };
+        let blunt =
+            WorkspaceSpec { capabilities: [Capability::Fs].into_iter().collect(), doors, ..spec(&[], None) };
         assert_eq!(check(&blunt), Err(Breach::NoShell));
         assert_eq!(check(&spec(&["anthropic/*"], Some(true))), Ok(()));
     }
