@@ -9,6 +9,7 @@
 
 use async_trait::async_trait;
 use warren_fleet::Fleet;
+use warren_llm::passing::{PassedAnswer, PassedPath, PassedRequest};
 use warren_llm::{Advice, AnswerStream, ApiKey, CallOptions, ModelClient as _, ModelError, Prices};
 use warren_model::SecretName;
 use warren_model::session::{ModelName, ModelRequest, TokenUsage};
@@ -65,6 +66,24 @@ impl Models for ProviderModels {
             None => None,
         };
         self.models.start(request, CallOptions { key, resume }).await
+    }
+
+    fn answers_on(&self, provider: &str, path: PassedPath) -> bool {
+        self.models.answers_on(provider, path)
+    }
+
+    async fn pass(
+        &self,
+        caller: ModelCaller,
+        model: &ModelName,
+        request: &PassedRequest,
+        headers: &[(String, String)],
+    ) -> Result<PassedAnswer, ModelError> {
+        let key = match self.models.key_name(&model.provider) {
+            Some(name) => self.key(caller, name).await.map_err(|error| unreadable(name, &error))?,
+            None => None,
+        };
+        self.models.pass(model, request, headers, key).await
     }
 
     fn price(&self, model: &ModelName) -> Option<TokenPrice> {

@@ -120,8 +120,8 @@ pub use webhooks::{
     ReceivedHook, Webhook, WebhookCall, WebhookCallPage, WebhookCallState, WebhookPage,
 };
 pub use workspaces::{
-    BehindOf, Capability, CreateWorkspace, Desired, Doors, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime,
-    Status, Tier, Workspace, WorkspacePage,
+    BehindOf, Capability, CreateWorkspace, Desired, Doors, PatchWorkspace, RemovalCounts, RemovedWorkspace,
+    Runtime, Status, Tier, Workspace, WorkspacePage,
 };
 
 /// The media type of YAML documents.

@@ -50,7 +50,7 @@ mod users;
 mod workspaces;
 
 pub use audit::Audit;
-pub use budgets::{Budget, Budgets, require_budget};
+pub use budgets::{Budget, Budgets, Reservation, require_budget};
 pub use config::Config;
 pub use event_log::{EventLog, EventLogBounds};
 pub use fleet::{Fleet, Parts, Services};

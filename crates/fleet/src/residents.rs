@@ -26,10 +26,10 @@ use bytes::Bytes;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use warren_model::{ErrorCode, Principal, ScopeSet, TokenKind, TokenSecret, Workspace, WorkspaceId};
+use warren_model::{ErrorCode, Principal, ScopeSet, Status, TokenKind, TokenSecret, Workspace, WorkspaceId};
 use warren_rules::boxes::doors;
 use warren_rules::lifecycle::residents;
-use warren_service::{Actor, Context, Error};
+use warren_service::{Actor, Context, Error, Identity};
 use warren_workspace::shell::{Command, Dialog, Shell as _};
 use warren_workspace::{Registry, SecretVariables};
 
@@ -129,6 +129,15 @@ impl Residents {
     /// The gateway knows the fleet, and the fleet the gateway: one of them lets go.
     pub(crate) fn drop_gateway(&self) {
         self.runners.gateway.send_replace(None);
+    }
+
+    /// Who speaks out of a box, for those who know the box: its workspace, and what may be done in its name.
+    pub async fn speaker(&self, id: WorkspaceId) -> Result<(Identity, Workspace), Error> {
+        let row =
+            self.parts.context.store().read_few(move |tx| tx.workspace(id).map_err(Error::from)).await?;
+        let row = row.filter(|row| row.status != Status::Removed);
+        let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+        Ok((Identity::of_workspace(id, row.org_id, row.created_at), row))
     }
 
     /// From now on runners are served. Until then none is started.

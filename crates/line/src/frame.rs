@@ -164,7 +164,8 @@ impl Frame {
                 Some(Self::Open { stream, target: target.parse().ok()? })
             }
             Line { open: None, data: Some(data), more: None, end: None, reset: None, .. } => {
-                let bytes = STANDARD.decode(data.as_bytes()).ok().filter(|bytes| bytes.len() <= PIECE_BYTES)?;
+                let bytes =
+                    STANDARD.decode(data.as_bytes()).ok().filter(|bytes| bytes.len() <= PIECE_BYTES)?;
                 Some(Self::Data { stream, bytes: bytes.into() })
             }
             Line { open: None, data: None, more: Some(bytes), end: None, reset: None, .. } => {

@@ -377,7 +377,9 @@ impl AsyncRead for LineStream {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let mut state = self.line.lock();
-        let Some(stream) = state.streams.get_mut(&self.id) else { return Poll::Ready(Err(gone("it is over"))) };
+        let Some(stream) = state.streams.get_mut(&self.id) else {
+            return Poll::Ready(Err(gone("it is over")));
+        };
         if let Some(piece) = stream.received.front_mut() {
             let taken = piece.len().min(buffer.remaining());
             buffer.put_slice(&piece[..taken]);
@@ -405,13 +407,11 @@ impl AsyncRead for LineStream {
 }
 
 impl AsyncWrite for LineStream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let mut state = self.line.lock();
-        let Some(stream) = state.streams.get_mut(&self.id) else { return Poll::Ready(Err(gone("it is over"))) };
+        let Some(stream) = state.streams.get_mut(&self.id) else {
+            return Poll::Ready(Err(gone("it is over")));
+        };
         if let Some(reason) = &stream.reset {
             return Poll::Ready(Err(gone(reason)));
         }

@@ -72,6 +72,22 @@ impl Models {
         self.providers.get(provider)?.key.as_deref()
     }
 
+    #[cfg(feature = "server")]
+    pub(crate) fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
+    #[cfg(feature = "server")]
+    pub(crate) const fn timers(&self) -> Timers {
+        self.timers
+    }
+
+    /// A script as it answers on the wires.
+    #[cfg(feature = "server")]
+    pub(crate) fn scripted_server(&self, name: &str) -> Result<crate::server::WireScript, ModelError> {
+        self.scripted(name).map(ScriptedModel::on_wires)
+    }
+
     fn scripted(&self, name: &str) -> Result<&ScriptedModel, ModelError> {
         self.scripts.get(name).ok_or_else(|| {
             let known: Vec<_> = self.scripts.keys().map(String::as_str).collect();

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::text_enum::text_enum;
 use crate::{
-    AgentSpec, CapabilitySet, DoorSpec, OrgId, PeerPolicy, ProviderConfig, Ref, TemplateStamp, Timestamp, WorkspaceId,
+    AgentSpec, CapabilitySet, DoorSpec, OrgId, PeerPolicy, ProviderConfig, Ref, TemplateStamp, Timestamp,
+    WorkspaceId,
 };
 
 text_enum! {

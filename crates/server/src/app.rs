@@ -11,6 +11,7 @@ use warren_fleet::Fleet;
 use warren_model::Limits;
 use warren_operations::Operations;
 
+use crate::box_doors::BoxLines;
 use crate::event_hub::EventHub;
 use crate::fleet_metrics::FleetMetrics;
 use crate::guard::Guard;
@@ -47,6 +48,8 @@ pub struct App {
     pub(crate) history_readers: Semaphore,
     pub(crate) has_public_metrics: bool,
     pub(crate) provider_sign_in: Option<ProviderSignIn>,
+    /// The way into the boxes that this process has.
+    pub(crate) box_lines: BoxLines,
     /// Cancelled when the server is asked to stop: streams say goodbye.
     pub(crate) stopping: CancellationToken,
 }

@@ -14,9 +14,9 @@ use warren_exchange::{
     WebAccess,
 };
 use warren_fleet::{Config as FleetConfig, Fleet, NewPeople, Parts, Replica, StoredLosses, StoredRefs};
-use warren_llm::{Prices, Providers, Script, ScriptedModel};
+use warren_llm::{Prices, ProviderSettings, Providers, Script, ScriptedModel};
 use warren_model::{Limits, Status, WorkspaceId};
-use warren_oidc::{Provider as OidcProvider, ProviderSettings};
+use warren_oidc::{Provider as OidcProvider, ProviderSettings as SignInSettings};
 use warren_operations::Operations;
 use warren_outbound::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_providers::{LocalProvider, MemoryProvider};
@@ -46,13 +46,14 @@ pub struct Builder {
     exchange_config: ExchangeConfig,
     called_agents: Option<Arc<dyn AgentRuntime>>,
     scripts: Vec<(String, ScriptedModel)>,
+    model_providers: Vec<(String, ProviderSettings)>,
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
     outbound: OutboundPolicy,
     resolver: Option<Arc<dyn Resolver>>,
     web_access: WebAccess,
-    provider_sign_in: Option<(ProviderSettings, NewPeople, Option<String>)>,
+    provider_sign_in: Option<(SignInSettings, NewPeople, Option<String>)>,
 }
 
 impl Builder {
@@ -95,7 +96,7 @@ impl Builder {
     #[must_use]
     pub fn sign_in_provider(
         mut self,
-        settings: ProviderSettings,
+        settings: SignInSettings,
         new_people: NewPeople,
         public_url: Option<String>,
     ) -> Self {
@@ -128,6 +129,13 @@ impl Builder {
     #[must_use]
     pub fn script(mut self, name: &str, script: Script) -> Self {
         self.scripts.push((name.to_owned(), ScriptedModel::new(script)));
+        self
+    }
+
+    /// A provider of models, beside those that Warren knows or instead of one.
+    #[must_use]
+    pub fn model_provider(mut self, name: &str, settings: ProviderSettings) -> Self {
+        self.model_providers.push((name.to_owned(), settings));
         self
     }
 
@@ -302,7 +310,10 @@ impl Warren {
         fleet.start(VERSION).await.expect("the fleet starts");
         let token = fleet.tokens.mint_operator("test").await.expect("a token is made").secret;
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let models = warren_llm::Models::new(connector.clone(), Providers::default());
+        let models = warren_llm::Models::new(
+            connector.clone(),
+            Providers::default().with(builder.model_providers.iter().cloned()),
+        );
         let exchange = Exchange::new(ExchangeParts {
             fleet: fleet.clone(),
             config: builder.exchange_config,

@@ -47,7 +47,7 @@ pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, Templ
 pub(crate) use webhook::{CallState, WebhookCommand};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
-    SetArguments, WorkspaceCommand,
+    SetArguments, Switch, WorkspaceCommand,
 };
 
 use std::path::PathBuf;

@@ -8,6 +8,19 @@ use super::{
     AttachArguments, ExpandArguments, KillArguments, LogsArguments, ShellArguments, Span, StartArguments,
 };
 
+/// What can be on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+impl Switch {
+    pub(crate) const fn is_on(self) -> bool {
+        matches!(self, Self::On)
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
     /// Make a workspace and wait until it is online; prints its name
@@ -142,6 +155,12 @@ pub(crate) struct CreateArguments {
     /// Its agent's model, such as `scripted/tour`; without --agent, an agent is made of it
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
+    /// A model that programs in its box may ask through Warren, without a key, such as `anthropic/*`; give it once per model
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub(crate) model_door: Vec<String>,
+    /// Whether programs in its box have Warren's tools, `on` or `off` [default: on for the program of a resident agent]
+    #[arg(long, value_name = "ON|OFF")]
+    pub(crate) tool_door: Option<Switch>,
     /// What it is there for, in a few words
     #[arg(long, value_name = "TEXT")]
     pub(crate) role: Option<String>,
@@ -228,6 +247,13 @@ pub(crate) struct SetArguments {
     /// Its agent's model; an empty text takes it away
     #[arg(long, value_name = "PROVIDER/NAME", group = "change")]
     pub(crate) model: Option<String>,
+    /// A model that programs in its box may ask through Warren; give it once per model, in place of those before. An empty
+    /// text shuts the door
+    #[arg(long, value_name = "PROVIDER/NAME", group = "change")]
+    pub(crate) model_door: Vec<String>,
+    /// Whether programs in its box have Warren's tools: `on` or `off`
+    #[arg(long, value_name = "ON|OFF", group = "change")]
+    pub(crate) tool_door: Option<Switch>,
     /// The program of a resident agent and its arguments; counts from the next start on (`warren ws restart`)
     #[arg(last = true, group = "change")]
     pub(crate) command: Vec<String>,

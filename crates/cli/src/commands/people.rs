@@ -204,7 +204,8 @@ pub(crate) async fn run_org(context: &Context, command: OrgCommand) -> Outcome<E
             }
         }
         OrgCommand::Rm { org, yes } => {
-            if !yes && !is_confirmed(context, &format!("Remove the org {org}? Nobody gets into it any more.")) {
+            if !yes && !is_confirmed(context, &format!("Remove the org {org}? Nobody gets into it any more."))
+            {
                 context.output.note("Nothing was removed.");
                 return Ok(Exit::FAILURE);
             }

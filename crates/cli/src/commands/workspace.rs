@@ -5,14 +5,14 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use warren_api::client::{Client, WorkspaceQuery};
 use warren_api::{
-    Capability, CreateWorkspace, RemovedWorkspace, Runtime, Status, Tier, Workspace, WorkspaceHealth,
+    Capability, CreateWorkspace, Doors, RemovedWorkspace, Runtime, Status, Tier, Workspace, WorkspaceHealth,
 };
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::{ErrorCode, Timestamp};
 
 use super::cursors::all_pages;
 use super::facts::{Facts, word};
-use crate::arguments::{CreateArguments, ListArguments, RemoveArguments, Span};
+use crate::arguments::{CreateArguments, ListArguments, RemoveArguments, Span, Switch};
 use crate::confirmation::is_confirmed;
 use crate::context::Context;
 use crate::exit::Exit;
@@ -34,6 +34,7 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         runtime: runtime(arguments.runtime.as_deref())?,
         hibernate_after_seconds: arguments.hibernate_after.map(seconds).transpose()?,
         role: arguments.role,
+        doors: doors(arguments.model_door, arguments.tool_door),
         agent: arguments.agent,
         model: arguments.model,
         template: arguments.template,
@@ -61,6 +62,12 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         return Err(failed_to_open(&workspace).into());
     }
     Ok(Exit::OK)
+}
+
+/// Absent where nothing is said of them, so that a template's stay.
+fn doors(models: Vec<String>, tools: Option<Switch>) -> Option<Doors> {
+    let is_said = !models.is_empty() || tools.is_some();
+    is_said.then(|| Doors { models, tools: tools.map(Switch::is_on) })
 }
 
 /// Says so where a template gave a workspace more than its own box: whoever made it named the template alone.
@@ -296,6 +303,10 @@ fn facts(workspace: &Workspace, parent: Option<String>, health: &WorkspaceHealth
     facts.add_known("template", made_from.map(|stamp| format!("{} {}", stamp.name, stamp.hash)));
     facts.add_known("role", workspace.role.as_deref());
     facts.add_known("parent", parent);
+    if let Some(doors) = &workspace.doors {
+        facts.add_known("asks models", Some(doors.models.join(", ")).filter(|models| !models.is_empty()));
+        facts.add("has tools", if doors.tools == Some(true) { "yes" } else { "no" });
+    }
     if let Some(vitals) = &workspace.vitals {
         facts.add_known("last report", vitals.last_heartbeat_at.as_deref());
         facts.add("tasks", vitals.active_tasks.to_string());

@@ -1,11 +1,11 @@
 //! `warren ws set`: changing a workspace that is there.
 
-use warren_api::PatchWorkspace;
 use warren_api::client::Client;
+use warren_api::{Doors, PatchWorkspace};
 use warren_model::ErrorCode;
 
 use super::workspace::told;
-use crate::arguments::{SetArguments, Span};
+use crate::arguments::{SetArguments, Span, Switch};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
@@ -18,7 +18,20 @@ pub(crate) async fn set(context: &Context, client: &Client, arguments: SetArgume
         Some(None) => Some(None),
         None => None,
     };
+    let doors = match (arguments.model_door.as_slice(), arguments.tool_door) {
+        ([], None) => None,
+        (models, tools) => {
+            // What is not said stays as it is.
+            let known = client.workspace(&id).await?.doors.unwrap_or_default();
+            let models = match models {
+                [] => known.models,
+                models => models.iter().filter(|model| !model.is_empty()).cloned().collect(),
+            };
+            Some(Doors { models, tools: tools.map(Switch::is_on).or(known.tools) })
+        }
+    };
     let patch = PatchWorkspace {
+        doors,
         name: arguments.name,
         parent_id,
         role: arguments.role.map(taken_back_if_empty),

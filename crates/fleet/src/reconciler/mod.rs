@@ -158,7 +158,8 @@ impl Reconciler {
 
     /// What carries the doors of a box comes and goes with them. The runner of a resident agent carries them always.
     pub(crate) async fn attend_doors(&self, row: &Workspace) {
-        if is_run_by_warren(&row.spec) || !matches!(self.parts.replicas.is_elsewhere(row.id).await, Ok(false)) {
+        if is_run_by_warren(&row.spec) || !matches!(self.parts.replicas.is_elsewhere(row.id).await, Ok(false))
+        {
             return;
         }
         if is_started(&row.spec, row.status) {

@@ -26,6 +26,7 @@ use warren_store::{Page, Reach, SecretQuery, WriteTx};
 use warren_workspace::SecretVariables;
 
 use crate::access::WorkspaceAccess;
+use crate::residents::Residents;
 use crate::workspaces::live_row;
 
 /// Whose secrets are meant: those of the caller's org, or of one workspace.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use warren_model::{
-    AgentName, AgentSpec, CapabilitySet, Desired, DoorSpec, ErrorCode, ProviderConfig, Runtime, TemplateStamp, Tier,
-    WorkspaceId, WorkspaceName,
+    AgentName, AgentSpec, CapabilitySet, Desired, DoorSpec, ErrorCode, ProviderConfig, Runtime,
+    TemplateStamp, Tier, WorkspaceId, WorkspaceName,
 };
 use warren_service::Error;
 

@@ -116,15 +116,22 @@ async fn what_an_admin_does_in_another_org_stands_in_that_orgs_log() {
         org(&bed, "lab").await;
         let boss = person_in(&bed, Some("lab"), "boss", OrgRole::Operator).await;
         let lab = || Some("lab".to_owned());
-        bed.fleet.users.add(&bed.operator, lab(), crate::people::add("guest", OrgRole::Viewer)).await.unwrap();
+        bed.fleet
+            .users
+            .add(&bed.operator, lab(), crate::people::add("guest", OrgRole::Viewer))
+            .await
+            .unwrap();
         let change = warren_fleet::ChangeUser { role: Some(OrgRole::Member), ..Default::default() };
         bed.fleet.users.change(&bed.operator, lab(), "guest", change).await.unwrap();
         bed.fleet.users.remove(&bed.operator, lab(), "guest", Made::Ends).await.unwrap();
         let read = bed.fleet.audit.list(&boss, AuditQuery::all(0, 100)).await.unwrap().rows;
         let told: Vec<_> = read.iter().map(|entry| entry.action.as_str()).collect();
-        for action in
-            [AuditAction::OrgCreated, AuditAction::UserJoined, AuditAction::UserChanged, AuditAction::UserLeft]
-        {
+        for action in [
+            AuditAction::OrgCreated,
+            AuditAction::UserJoined,
+            AuditAction::UserChanged,
+            AuditAction::UserLeft,
+        ] {
             assert!(told.contains(&action.as_str()), "{action:?} is not in {told:?}");
         }
         let elsewhere = AuditQuery { org_id: Some(bed.operator.token.org_id), ..AuditQuery::all(0, 100) };

@@ -54,7 +54,8 @@ async fn a_megabyte_arrives_whole_on_each_of_many_streams() {
     let (in_box, warren, mut accepted) = line();
     let mut sums = Vec::new();
     for index in 0..MAX_STREAMS {
-        let mut stream = if index % 2 == 0 { in_box.open(TO_MODELS) } else { warren.open(Target::Port(80)) }.unwrap();
+        let mut stream =
+            if index % 2 == 0 { in_box.open(TO_MODELS) } else { warren.open(Target::Port(80)) }.unwrap();
         let (_, mut other) = accepted.recv().await.unwrap();
         let byte = u8::try_from(index).unwrap();
         sums.push(tokio::spawn(async move {
@@ -81,7 +82,8 @@ async fn a_reader_that_does_not_read_holds_up_its_own_stream_alone() {
     let (_, mut slow_reader) = accepted.recv().await.unwrap();
     let flood = tokio::spawn(async move {
         let mut written = 0;
-        while let Ok(Ok(())) = tokio::time::timeout(Duration::from_secs(1), slow.write_all(&[7; 4_096])).await {
+        while let Ok(Ok(())) = tokio::time::timeout(Duration::from_secs(1), slow.write_all(&[7; 4_096])).await
+        {
             written += 4_096;
         }
         (written, slow)

@@ -20,7 +20,7 @@ use super::problem::error_body;
 use crate::providers::Wire;
 use crate::scripted::{Fault, FaultKind, Plan};
 
-pub(super) type AnswerBody = BoxBody<Bytes, io::Error>;
+pub(crate) type AnswerBody = BoxBody<Bytes, io::Error>;
 
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq)]

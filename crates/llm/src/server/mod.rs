@@ -33,9 +33,11 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use crate::passing::PassedPath;
 use crate::providers::Wire;
-use crate::scripted::{Conversation, Plan, Script};
-use frames::{AnswerBody, Frame, json_answer, play};
+use crate::scripted::{Conversation, Plan, Script, ScriptPlayer};
+pub(crate) use frames::AnswerBody;
+use frames::{Frame, json_answer, play};
 use problem::Problem;
 use state::{Entry, State};
 
@@ -76,6 +78,27 @@ pub async fn serve(listener: TcpListener, script: Script, options: ServerOptions
 }
 
 type Answer = Response<AnswerBody>;
+
+/// A script that answers on the wires without a connection, for one request after the other.
+pub(crate) struct WireScript(Arc<State>);
+
+impl WireScript {
+    pub(crate) fn new(player: Arc<ScriptPlayer>) -> Self {
+        Self(Arc::new(State::of_player(player, ServerOptions::default())))
+    }
+
+    pub(crate) async fn answer(&self, path: PassedPath, mut headers: HeaderMap, body: &Value) -> Answer {
+        let wire = path.wire();
+        let path = match path {
+            PassedPath::CountTokens => "/messages/count_tokens",
+            PassedPath::Messages | PassedPath::Responses | PassedPath::Chat => wire.path(),
+        };
+        // It wants one, and takes any.
+        headers.insert("authorization", http::HeaderValue::from_static("Bearer warren"));
+        let outcome = post(&self.0, wire, path, &headers, body).await;
+        outcome.unwrap_or_else(|problem| problem.answer(wire))
+    }
+}
 
 async fn answer(state: &Arc<State>, request: Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();

@@ -192,6 +192,18 @@ events! {
         limit_micros: Option<u64>,
         spent_micros: u64,
     }
+    /// A program of a box asked a model, through Warren. `counted` says whether the provider told what was used; otherwise it
+    /// is estimated, as where the answer was broken off.
+    WorkspaceModelCalled = "workspace.model.called" {
+        model: String,
+        status: u32,
+        input_tokens: u64,
+        cached_input_tokens: u64,
+        output_tokens: u64,
+        cost_micros: u64,
+        counted: bool,
+        duration_ms: u64,
+    }
     /// A message was accepted; `position` says how many are before it, if it has to wait.
     TaskSubmitted = "exchange.task.submitted" {
         task_id: TaskId,

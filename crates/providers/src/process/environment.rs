@@ -18,6 +18,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) pass_env: &'a [String],
     pub(crate) home: &'a str,
     pub(crate) has_terminal: bool,
+    /// Programs of Warren's own, found after all others.
+    pub(crate) programs: Option<&'a str>,
     /// By Warren itself.
     pub(crate) given: &'a BTreeMap<String, String>,
     pub(crate) of_command: &'a BTreeMap<String, String>,
@@ -29,7 +31,10 @@ pub(crate) struct Sources<'a> {
 pub(crate) fn build(sources: &Sources<'_>) -> Result<Vec<(String, String)>, Error> {
     let mut variables = BTreeMap::new();
     let mut set = |name: &str, value: &str| variables.insert(name.to_owned(), value.to_owned());
-    set("PATH", DEFAULT_PATH);
+    match sources.programs {
+        Some(programs) => set("PATH", &format!("{DEFAULT_PATH}:{programs}")),
+        None => set("PATH", DEFAULT_PATH),
+    };
     set("HOME", sources.home);
     set("LANG", "C.UTF-8");
     if sources.has_terminal {
@@ -96,6 +101,7 @@ mod tests {
             pass_env: &pass_env,
             home: "/home",
             has_terminal: false,
+            programs: None,
             given: &BTreeMap::new(),
             of_command: &of_command,
             mark: Some("m"),

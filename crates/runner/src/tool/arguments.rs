@@ -40,12 +40,14 @@ pub(super) fn read(words: &[&str]) -> Result<Option<Asked>, String> {
         "task" => ("check_task", json!({ "id": given.needed("ID")? })),
         "ask" => {
             let action = given.needed("TEXT")?;
-            let reason = given.one("--reason").unwrap_or_else(|| "the agent asks before it goes on".to_owned());
+            let reason =
+                given.one("--reason").unwrap_or_else(|| "the agent asks before it goes on".to_owned());
             ("request_approval", json!({ "action": action, "reason": reason }))
         }
         "notify" => {
             let text = given.needed("TEXT")?;
-            let files: Vec<_> = given.all("--attach").iter().map(|path| json!({ "path": in_workspace(path) })).collect();
+            let files: Vec<_> =
+                given.all("--attach").iter().map(|path| json!({ "path": in_workspace(path) })).collect();
             ("send_message_to_user", json!({ "text": text, "attachments": files }))
         }
         "remember" => {
@@ -118,7 +120,8 @@ impl Given {
     }
 
     fn all(&mut self, name: &str) -> Vec<String> {
-        let (taken, left) = std::mem::take(&mut self.options).into_iter().partition(|(option, _)| option == name);
+        let (taken, left) =
+            std::mem::take(&mut self.options).into_iter().partition(|(option, _)| option == name);
         self.options = left;
         let taken: Vec<(String, String)> = taken;
         taken.into_iter().map(|(_, value)| value).collect()
@@ -129,7 +132,8 @@ impl Given {
     }
 
     fn end(&self, command: &str) -> Result<(), String> {
-        let left = self.places.iter().chain(self.options.iter().map(|(name, _)| name)).chain(&self.flags).next();
+        let left =
+            self.places.iter().chain(self.options.iter().map(|(name, _)| name)).chain(&self.flags).next();
         left.map_or(Ok(()), |left| Err(format!("{command}: `{left}` is not understood")))
     }
 }

@@ -13,7 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(3_700);
 
 pub(super) fn post(body: &str) -> Result<Value, String> {
     let port = Door::Tools.port();
-    let unreachable = |error: std::io::Error| format!("Warren cannot be reached through port {port}: {error}");
+    let unreachable =
+        |error: std::io::Error| format!("Warren cannot be reached through port {port}: {error}");
     let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).map_err(unreachable)?;
     connection.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
     let head = format!(
@@ -21,7 +22,10 @@ pub(super) fn post(body: &str) -> Result<Value, String> {
          accept: application/json, text/event-stream\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
-    connection.write_all(head.as_bytes()).and_then(|()| connection.write_all(body.as_bytes())).map_err(unreachable)?;
+    connection
+        .write_all(head.as_bytes())
+        .and_then(|()| connection.write_all(body.as_bytes()))
+        .map_err(unreachable)?;
     let mut answer = Vec::new();
     connection.take(MAX_ANSWER_BYTES).read_to_end(&mut answer).map_err(unreachable)?;
     read(&answer).ok_or_else(|| "Warren's answer could not be read".to_owned())

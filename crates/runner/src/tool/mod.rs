@@ -84,7 +84,9 @@ fn show(asked: &Asked, answer: &Value) -> String {
     }
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let rows = |fields: &[&str]| {
-        let row = |item: &Value| fields.iter().map(|field| text_or_dash(&item[*field])).collect::<Vec<_>>().join("\t");
+        let row = |item: &Value| {
+            fields.iter().map(|field| text_or_dash(&item[*field])).collect::<Vec<_>>().join("\t")
+        };
         answer["items"].as_array().into_iter().flatten().map(row).collect::<Vec<_>>().join("\n")
     };
     match asked.tool {

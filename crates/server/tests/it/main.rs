@@ -11,6 +11,7 @@ mod bad_input;
 mod bundles;
 mod ceilings;
 mod commands;
+mod doors;
 mod events;
 mod exchange;
 mod files;
