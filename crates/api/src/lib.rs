@@ -20,6 +20,7 @@ mod image_logins;
 mod info;
 mod memory;
 mod models;
+mod network;
 mod people;
 mod problem;
 mod processes;
@@ -69,6 +70,7 @@ pub use info::{
 };
 pub use memory::{FoundMemories, Memory, MemoryPage, MemoryScope, Remember};
 pub use models::{KnownModels, ModelProvider};
+pub use network::{HostGrant, NetworkAccess, NetworkGrant, NetworkPolicy, NetworkScheme, NoNetwork};
 pub use people::{
     BeginProviderSignIn, CreateInvitation, CreateOrg, CreateUser, CreatedInvitation, Invitation,
     InvitationPage, InvitationPreview, InvitationState, Org, OrgMembership, OrgPage, OrgQuotas, OrgRole,

@@ -75,6 +75,10 @@ pub struct Doors {
     /// Warren's tools by MCP, at `http://127.0.0.1:7702/mcp`. Absent: for agents that Warren itself runs in their boxes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<bool>,
+    /// Hosts of the web that they reach, through the proxy at `http://127.0.0.1:7703`. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<crate::NetworkAccess>)]
+    pub network: Option<serde_json::Value>,
 }
 
 /// A place for an agent to work.

@@ -161,6 +161,10 @@ pub(crate) struct CreateArguments {
     /// Whether programs in its box have Warren's tools, `on` or `off` [default: on for the program of a resident agent]
     #[arg(long, value_name = "ON|OFF")]
     pub(crate) tool_door: Option<Switch>,
+    /// A host that programs in its box may reach, such as `example.com`, `*.example.com` or a set of hosts (`pypi`, `npm`,
+    /// `crates`, `github`, `debian`); `ask` asks people about others; give it once per host
+    #[arg(long, value_name = "HOST|SET|ask")]
+    pub(crate) network: Vec<String>,
     /// What it is there for, in a few words
     #[arg(long, value_name = "TEXT")]
     pub(crate) role: Option<String>,
@@ -254,6 +258,10 @@ pub(crate) struct SetArguments {
     /// Whether programs in its box have Warren's tools: `on` or `off`
     #[arg(long, value_name = "ON|OFF", group = "change")]
     pub(crate) tool_door: Option<Switch>,
+    /// A host that programs in its box may reach, a set of hosts, or `ask`; give it once per host, in place of those before.
+    /// `none` shuts the door
+    #[arg(long, value_name = "HOST|SET|ask|none", group = "change")]
+    pub(crate) network: Vec<String>,
     /// The program of a resident agent and its arguments; counts from the next start on (`warren ws restart`)
     #[arg(last = true, group = "change")]
     pub(crate) command: Vec<String>,

@@ -34,7 +34,7 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         runtime: runtime(arguments.runtime.as_deref())?,
         hibernate_after_seconds: arguments.hibernate_after.map(seconds).transpose()?,
         role: arguments.role,
-        doors: doors(arguments.model_door, arguments.tool_door),
+        doors: doors(arguments.model_door, arguments.tool_door, &arguments.network),
         agent: arguments.agent,
         model: arguments.model,
         template: arguments.template,
@@ -65,9 +65,29 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
 }
 
 /// Absent where nothing is said of them, so that a template's stay.
-fn doors(models: Vec<String>, tools: Option<Switch>) -> Option<Doors> {
-    let is_said = !models.is_empty() || tools.is_some();
-    is_said.then(|| Doors { models, tools: tools.map(Switch::is_on) })
+fn doors(models: Vec<String>, tools: Option<Switch>, network: &[String]) -> Option<Doors> {
+    let is_said = !models.is_empty() || tools.is_some() || !network.is_empty();
+    is_said.then(|| Doors { models, tools: tools.map(Switch::is_on), network: network_policy(network) })
+}
+
+/// The words of `--network` as a policy; absent where nothing is said.
+pub(super) fn network_policy(words: &[String]) -> Option<Value> {
+    if words.is_empty() {
+        return None;
+    }
+    let allow: Vec<_> = words.iter().filter(|word| !["ask", "none", ""].contains(&word.as_str())).collect();
+    Some(json!({ "allow": allow, "ask": words.iter().any(|word| word == "ask") }))
+}
+
+/// A policy in a few words.
+fn reached(network: &Value) -> String {
+    let named = network["allow"].as_array().into_iter().flatten().map(|grant| match grant {
+        Value::String(name) => name.clone(),
+        grant => grant["host"].as_str().unwrap_or_default().to_owned(),
+    });
+    let asks = network["ask"].as_bool() == Some(true);
+    let words: Vec<String> = named.chain(asks.then(|| "others once a person agrees".to_owned())).collect();
+    words.join(", ")
 }
 
 /// Says so where a template gave a workspace more than its own box: whoever made it named the template alone.
@@ -306,6 +326,7 @@ fn facts(workspace: &Workspace, parent: Option<String>, health: &WorkspaceHealth
     if let Some(doors) = &workspace.doors {
         facts.add_known("asks models", Some(doors.models.join(", ")).filter(|models| !models.is_empty()));
         facts.add("has tools", if doors.tools == Some(true) { "yes" } else { "no" });
+        facts.add_known("reaches", doors.network.as_ref().map(reached));
     }
     if let Some(vitals) = &workspace.vitals {
         facts.add_known("last report", vitals.last_heartbeat_at.as_deref());

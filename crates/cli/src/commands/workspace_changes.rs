@@ -4,7 +4,7 @@ use warren_api::client::Client;
 use warren_api::{Doors, PatchWorkspace};
 use warren_model::ErrorCode;
 
-use super::workspace::told;
+use super::workspace::{network_policy, told};
 use crate::arguments::{SetArguments, Span, Switch};
 use crate::context::Context;
 use crate::exit::Exit;
@@ -18,16 +18,18 @@ pub(crate) async fn set(context: &Context, client: &Client, arguments: SetArgume
         Some(None) => Some(None),
         None => None,
     };
-    let doors = match (arguments.model_door.as_slice(), arguments.tool_door) {
-        ([], None) => None,
-        (models, tools) => {
+    let network = network_policy(&arguments.network);
+    let doors = match (arguments.model_door.as_slice(), arguments.tool_door, &network) {
+        ([], None, None) => None,
+        (models, tools, _) => {
             // What is not said stays as it is.
             let known = client.workspace(&id).await?.doors.unwrap_or_default();
             let models = match models {
                 [] => known.models,
                 models => models.iter().filter(|model| !model.is_empty()).cloned().collect(),
             };
-            Some(Doors { models, tools: tools.map(Switch::is_on).or(known.tools) })
+            let network = network.or(known.network);
+            Some(Doors { models, tools: tools.map(Switch::is_on).or(known.tools), network })
         }
     };
     let patch = PatchWorkspace {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::timeout;
+use warren_model::NetworkScheme;
 use warren_rules::outbound::network::HostPort;
 use warren_rules::outbound::network::head::HeadRefusal;
 use warren_rules::outbound::network::hello::HelloRefusal;
@@ -74,10 +75,18 @@ impl DoorRefusal {
         Self { status, cause, sentence: sentence.into() }
     }
 
-    pub(super) fn not_granted(to: &HostPort) -> Self {
+    pub(super) fn not_granted(to: &HostPort, scheme: NetworkScheme) -> Self {
+        let host = &to.host;
+        let grant = match (scheme, to.port) {
+            (NetworkScheme::Https | NetworkScheme::Secured, 443) => format!("\"{host}\""),
+            (NetworkScheme::Https | NetworkScheme::Secured, _) => format!("\"{to}\""),
+            (NetworkScheme::Http, 80) => format!("{{\"host\": \"{host}\", \"scheme\": \"http\"}}"),
+            (NetworkScheme::Http, port) => {
+                format!("{{\"host\": \"{host}\", \"port\": {port}, \"scheme\": \"http\"}}")
+            }
+        };
         let sentence = format!(
-            "Warren: {to} is not granted to this workspace; add \"{}\" to allow in its network policy",
-            granted_as(to)
+            "Warren: {to} is not granted to this workspace; allow {grant} in its network policy (warren ws set --network)"
         );
         Self::new(403, RefusalCause::NotGranted, sentence)
     }
@@ -207,14 +216,6 @@ impl From<HeadRefusal> for DoorRefusal {
             | HeadRefusal::HostHeader => 403,
         };
         Self::new(status, RefusalCause::Malformed, format!("Warren: {refusal}"))
-    }
-}
-
-/// As a person would write it in the policy.
-fn granted_as(to: &HostPort) -> String {
-    match to.port {
-        443 => to.host.to_string(),
-        _ => to.to_string(),
     }
 }
 

@@ -243,7 +243,7 @@ impl<S: DoorStream> Visit<'_, S> {
                 let verdict = match self.network.judge_tunnel(&to) {
                     Verdict::Ask => self.ask(&to, scheme).await?,
                     Verdict::Granted => Ok(()),
-                    Verdict::NotGranted => Err(DoorRefusal::not_granted(&to)),
+                    Verdict::NotGranted => Err(DoorRefusal::not_granted(&to, scheme)),
                 };
                 match verdict {
                     Ok(()) => Some(self.tunnel(to).await),
@@ -254,13 +254,13 @@ impl<S: DoorStream> Visit<'_, S> {
                 let granted = match self.network.judge_request(&request.method, &to, &url) {
                     RequestVerdict::Plain => Ok((NetworkScheme::Http, url)),
                     RequestVerdict::Secured { port } => {
-                        let url = secured(url, port).ok_or_else(|| DoorRefusal::not_granted(&to));
+                        let url = secured(url, port).ok_or_else(|| DoorRefusal::not_granted(&to, NetworkScheme::Http));
                         url.map(|url| (NetworkScheme::Secured, url))
                     }
                     RequestVerdict::Ask => {
                         self.ask(&to, NetworkScheme::Http).await?.map(|()| (NetworkScheme::Http, url))
                     }
-                    RequestVerdict::NotGranted => Err(DoorRefusal::not_granted(&to)),
+                    RequestVerdict::NotGranted => Err(DoorRefusal::not_granted(&to, NetworkScheme::Http)),
                     RequestVerdict::HttpsOnly => Err(DoorRefusal::https_only(&to)),
                     RequestVerdict::Method => Err(DoorRefusal::method(&request.method, &to)),
                     RequestVerdict::Path => Err(DoorRefusal::path(&to)),

@@ -75,7 +75,15 @@ pub(crate) fn doors_from(doors: api::Doors) -> Result<model::DoorSpec, Failure> 
         text.parse().map_err(|error| invalid(&format!("doors.models[{at}]"), &error))
     };
     let models = doors.models.into_iter().enumerate().map(grant).collect::<Result<_, _>>()?;
-    Ok(model::DoorSpec { models, tools: doors.tools })
+    let network = doors.network.map(network_from).transpose()?.unwrap_or_default();
+    Ok(model::DoorSpec { models, tools: doors.tools, network })
+}
+
+fn network_from(value: serde_json::Value) -> Result<model::NetworkPolicy, Failure> {
+    model::from_json(value).map_err(|error| match error.path().to_string().as_str() {
+        "." => invalid("doors.network", error.inner()),
+        path => invalid(&format!("doors.network.{path}"), error.inner()),
+    })
 }
 
 pub(crate) fn agent_name_from(text: Option<&str>) -> Result<Option<model::AgentName>, Failure> {

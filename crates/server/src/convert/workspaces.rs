@@ -150,7 +150,10 @@ fn warnings(provider: &model::ProviderConfig) -> Vec<String> {
 fn doors(spec: &model::WorkspaceSpec) -> Option<api::Doors> {
     let tools = has_tool_door(spec);
     let models: Vec<_> = spec.doors.models.iter().map(ToString::to_string).collect();
-    (tools || !models.is_empty()).then_some(api::Doors { models, tools: Some(tools) })
+    let has_web = !spec.doors.network.is_none();
+    let network = has_web.then(|| serde_json::to_value(&spec.doors.network).unwrap_or_default());
+    let is_any = tools || !models.is_empty() || has_web;
+    is_any.then_some(api::Doors { models, tools: Some(tools), network })
 }
 
 fn behind_of(cause: model::BehindOf) -> api::BehindOf {

@@ -49,6 +49,7 @@ mod terminal;
 mod tools;
 mod transport;
 mod unreadable;
+mod web_door;
 mod workspaces;
 
 use serde_json::{Value, json};

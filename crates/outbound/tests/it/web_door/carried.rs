@@ -60,7 +60,7 @@ async fn every_connection_is_recorded_with_its_host_and_bytes_and_without_its_pa
 async fn a_refusal_names_the_host_and_what_to_write() {
     let bed = Bed::new().await;
     let answer = bed.send("CONNECT pypi.org:443 HTTP/1.1\r\nHost: pypi.org:443\r\n\r\n").await;
-    let sentence = "Warren: pypi.org:443 is not granted to this workspace; add \"pypi.org\" to allow in its network policy";
+    let sentence = "Warren: pypi.org:443 is not granted to this workspace; allow \"pypi.org\" in its network policy (warren ws set --network)";
     assert!(answer.starts_with(&format!("HTTP/1.1 403 {sentence}\r\n")), "{answer}");
     assert!(answer.ends_with(&format!("\r\n\r\n{sentence}\n")), "{answer}");
     assert!(answer.contains("warren-refused: not_granted\r\n"), "{answer}");
