@@ -18,7 +18,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use warren_fleet::{Fleet, Reservation};
 use warren_llm::passing::{
-    ErrorKind, PassedBody, PassedPath, PassedRequest, RequestRefusal, UsageTap, error_body,
+    ErrorKind, PassedBody, PassedRequest, PassedTarget, RequestRefusal, UsageTap, error_body,
 };
 use warren_llm::{Advice, ModelError, Wire};
 use warren_model::event::WorkspaceModelCalled;
@@ -39,6 +39,7 @@ const USUAL_OUTPUT_TOKENS: u64 = 8_192;
 pub struct DoorRequest {
     pub is_post: bool,
     pub path: String,
+    pub query: String,
     /// In small letters. Those that are not passed on are left out of what goes out.
     pub headers: Vec<(String, String)>,
     pub body: Bytes,
@@ -74,7 +75,7 @@ impl ModelDoor {
     /// Answers a program of the box of this workspace.
     #[tracing::instrument(name = "agent.model_door.answer", skip_all, fields(workspace.id = %id))]
     pub async fn answer(&self, id: WorkspaceId, request: DoorRequest) -> DoorAnswer {
-        let wire = wire_of(&request);
+        let wire = wire_of(&request.path);
         match self.try_answer(id, request).await {
             Ok(answer) => answer,
             Err(refusal) => refusal.answer(wire),
@@ -84,7 +85,7 @@ impl ModelDoor {
     /// What a program is told that sends more than is taken.
     pub fn too_large(path: &str) -> DoorAnswer {
         let sentence = format!("the request is longer than {MAX_DOOR_BODY_BYTES} bytes");
-        let wire = PassedPath::of(path).map_or(Wire::Anthropic, PassedPath::wire);
+        let wire = wire_of(path);
         Refusal::new(ErrorKind::TooLarge, sentence).answer(wire)
     }
 
@@ -98,12 +99,15 @@ impl ModelDoor {
         if !request.is_post && matches!(request.path.as_str(), "/v1/models" | "/models") {
             return Ok(listed(&row));
         }
-        let path = PassedPath::of(&request.path).filter(|_| request.is_post).ok_or_else(|| {
+        let target = PassedTarget::of(&request.path, &request.query).filter(|_| request.is_post);
+        let target = target.ok_or_else(|| {
             let sentence = "the model door has POST /v1/messages, /v1/messages/count_tokens, /v1/responses, \
-                            /v1/chat/completions, and GET /v1/models";
+                            /v1/chat/completions, /v1beta/models/{model}:generateContent and \
+                            :streamGenerateContent, and GET /v1/models";
             Refusal::new(ErrorKind::NotFound, sentence)
         })?;
-        let passed = PassedRequest::read(path, request.body)?;
+        let path = target.path;
+        let passed = PassedRequest::read(target, request.body)?;
         let model = self.choose(&row, &passed)?;
         let reservation = self.reserve(&row, &model, &passed).await?;
         let began = Instant::now();
@@ -172,8 +176,8 @@ impl ModelDoor {
 }
 
 /// Of the path; where there is none, most programs understand this one.
-fn wire_of(request: &DoorRequest) -> Wire {
-    PassedPath::of(&request.path).map_or(Wire::Anthropic, PassedPath::wire)
+fn wire_of(path: &str) -> Wire {
+    PassedTarget::of(path, "").map_or(Wire::Anthropic, |target| target.path.wire())
 }
 
 /// The models that are granted by name, as OpenAI and Anthropic list theirs.

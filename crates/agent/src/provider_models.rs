@@ -10,7 +10,7 @@
 use async_trait::async_trait;
 use warren_fleet::Fleet;
 use warren_llm::passing::{PassedAnswer, PassedPath, PassedRequest};
-use warren_llm::{Advice, AnswerStream, ApiKey, CallOptions, ModelClient as _, ModelError, Prices};
+use warren_llm::{Advice, AnswerStream, ApiKey, CallOptions, ModelClient as _, ModelError, Prices, Wire};
 use warren_model::SecretName;
 use warren_model::session::{ModelName, ModelRequest, TokenUsage};
 use warren_rules::sessions::TokenPrice;
@@ -97,7 +97,9 @@ impl Models for ProviderModels {
 
     async fn known(&self, caller: ModelCaller) -> Result<KnownModels, Error> {
         let mut providers = Vec::new();
-        for (name, settings) in &self.models.providers().0 {
+        // Those that agents can be run by.
+        let all = self.models.providers().0.iter().filter(|(_, settings)| settings.wire != Wire::Gemini);
+        for (name, settings) in all {
             let has_key = match &settings.key {
                 Some(key) => self.key(caller, key).await?.is_some(),
                 None => true,

@@ -119,6 +119,18 @@ impl Budgets {
     pub async fn reserve(&self, row: &Workspace, most_micros: u64) -> Result<Reservation, Error> {
         let (row, now) = (row.clone(), self.context.now());
         let id = row.id;
+        let seen = row.clone();
+        let is_counted = self
+            .context
+            .store()
+            .read_few(move |tx| {
+                let of_org = left_for_org(tx, seen.org_id, 0, now)?;
+                Ok::<_, Error>(of_org.is_some() || seen.spec.monthly_budget_micros.is_some())
+            })
+            .await?;
+        if !is_counted {
+            return Ok(Reservation { id, at: now, micros: 0 });
+        }
         let reserved = self
             .context
             .store()

@@ -249,7 +249,7 @@ impl Residents {
             if opened.await.is_ok() {
                 doors.0.send_replace(true);
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             how = gateway.attend_doors(id, talk, open) => how,

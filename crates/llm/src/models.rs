@@ -117,7 +117,7 @@ impl Models {
         let reader: Box<dyn WireReader> = match settings.wire {
             Wire::Anthropic => Box::new(wires::anthropic::events::Reader::new(builder)),
             Wire::Responses => Box::new(wires::responses::events::Reader::new(builder, settings.background)),
-            Wire::Chat | Wire::Scripted => Box::new(wires::chat::events::Reader::new(builder)),
+            Wire::Chat | Wire::Gemini | Wire::Scripted => Box::new(wires::chat::events::Reader::new(builder)),
         };
         let mut headers: Vec<_> =
             settings.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -161,6 +161,10 @@ impl ModelClient for Models {
         match settings.wire {
             Wire::Scripted => self.scripted(&request.model.model)?.start(request, options).await,
             Wire::Anthropic | Wire::Responses | Wire::Chat => self.call(settings, request, options).await,
+            Wire::Gemini => {
+                let sentence = format!("{provider} is asked by programs in boxes alone; agents of Warren's own have other models");
+                Err(ModelError::new(Advice::Fallback, sentence))
+            }
         }
     }
 }

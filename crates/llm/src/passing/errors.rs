@@ -42,6 +42,17 @@ impl ErrorKind {
         }
     }
 
+    const fn of_google(self) -> &'static str {
+        match self {
+            Self::Invalid | Self::TooLarge => "INVALID_ARGUMENT",
+            Self::Unauthorized => "UNAUTHENTICATED",
+            Self::Forbidden => "PERMISSION_DENIED",
+            Self::NotFound => "NOT_FOUND",
+            Self::Exhausted => "RESOURCE_EXHAUSTED",
+            Self::Unavailable => "UNAVAILABLE",
+        }
+    }
+
     const fn of_openai(self) -> (&'static str, Option<&'static str>) {
         match self {
             Self::Invalid | Self::TooLarge => ("invalid_request_error", None),
@@ -60,6 +71,9 @@ pub fn error_body(wire: Wire, kind: ErrorKind, sentence: &str) -> String {
     let body: Value = match wire {
         Wire::Anthropic => {
             json!({ "type": "error", "error": { "type": kind.of_anthropic(), "message": sentence } })
+        }
+        Wire::Gemini => {
+            json!({ "error": { "code": kind.status(), "message": sentence, "status": kind.of_google() } })
         }
         Wire::Responses | Wire::Chat | Wire::Scripted => {
             let (of_type, code) = kind.of_openai();

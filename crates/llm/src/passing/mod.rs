@@ -49,11 +49,41 @@ pub enum PassedPath {
     Responses,
     /// `POST /v1/chat/completions`
     Chat,
+    /// `POST /v1beta/models/{model}:generateContent`, or `…:streamGenerateContent`, there with events where `alt=sse` is said.
+    Gemini { is_stream: bool, is_sse: bool },
+}
+
+/// What a request is for, by its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassedTarget {
+    pub path: PassedPath,
+    /// Where the path names it; otherwise the body does.
+    pub model: Option<String>,
+}
+
+impl PassedTarget {
+    /// Nothing where it is none of the paths that are passed on.
+    pub fn of(path: &str, query: &str) -> Option<Self> {
+        if let Some(path) = PassedPath::of(path) {
+            return Some(Self { path, model: None });
+        }
+        let rest = path.strip_prefix("/v1beta").or_else(|| path.strip_prefix("/v1"))?.strip_prefix("/models/")?;
+        let (model, method) = rest.rsplit_once(':')?;
+        let is_plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '-' | '_' | '.');
+        let is_sound = (1..=200).contains(&model.len()) && model.chars().all(is_plain) && !model.starts_with('.');
+        let is_stream = match method {
+            "generateContent" => false,
+            "streamGenerateContent" => true,
+            _ => return None,
+        };
+        let is_sse = is_stream && query.split('&').any(|pair| pair == "alt=sse");
+        is_sound.then(|| Self { path: PassedPath::Gemini { is_stream, is_sse }, model: Some(model.to_owned()) })
+    }
 }
 
 impl PassedPath {
-    /// By the path of a request; nothing where it is none of them.
-    pub fn of(path: &str) -> Option<Self> {
+    /// By a path that stands for itself.
+    fn of(path: &str) -> Option<Self> {
         match path {
             "/v1/messages" => Some(Self::Messages),
             "/v1/messages/count_tokens" => Some(Self::CountTokens),
@@ -69,23 +99,27 @@ impl PassedPath {
             Self::Messages | Self::CountTokens => Wire::Anthropic,
             Self::Responses => Wire::Responses,
             Self::Chat => Wire::Chat,
+            Self::Gemini { .. } => Wire::Gemini,
         }
     }
 
     /// Below the base URL of a provider.
-    const fn below_base(self) -> &'static str {
+    fn below_base(self, model: &str) -> String {
         match self {
-            Self::Messages => "/messages",
-            Self::CountTokens => "/messages/count_tokens",
-            Self::Responses => "/responses",
-            Self::Chat => "/chat/completions",
+            Self::Messages => "/messages".to_owned(),
+            Self::CountTokens => "/messages/count_tokens".to_owned(),
+            Self::Responses => "/responses".to_owned(),
+            Self::Chat => "/chat/completions".to_owned(),
+            Self::Gemini { is_stream: false, .. } => format!("/models/{model}:generateContent"),
+            Self::Gemini { is_sse: false, .. } => format!("/models/{model}:streamGenerateContent"),
+            Self::Gemini { .. } => format!("/models/{model}:streamGenerateContent?alt=sse"),
         }
     }
 
     /// Whether an answer costs something.
     pub const fn is_billed(self) -> bool {
         match self {
-            Self::Messages | Self::Responses | Self::Chat => true,
+            Self::Messages | Self::Responses | Self::Chat | Self::Gemini { .. } => true,
             Self::CountTokens => false,
         }
     }
@@ -199,7 +233,7 @@ impl Models {
             key,
             timers: self.timers(),
         };
-        let answer = endpoint.pass(path.below_base(), request.body_for(&model.model)).await?;
+        let answer = endpoint.pass(&path.below_base(&model.model), request.body_for(&model.model)).await?;
         passed(&endpoint, path, answer).await
     }
 
@@ -217,7 +251,7 @@ impl Models {
             }
         }
         let body: Value = serde_json::from_slice(&request.body_for(&model.model)).unwrap_or_default();
-        let answer = script.answer(request.path, head, &body).await;
+        let answer = script.answer(request.path, &request.model, head, &body).await;
         let (parts, body) = answer.into_parts();
         let headers = answer_headers(&parts.headers);
         Ok(PassedAnswer { status: parts.status.as_u16(), headers, body: PassedBody(Source::Scripted(body)) })

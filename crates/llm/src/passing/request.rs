@@ -12,7 +12,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::errors::ErrorKind;
-use super::{PassedPath, unique_keys};
+use super::{PassedPath, PassedTarget, unique_keys};
 
 /// Fields that have the provider do something elsewhere, or keep the answer going when nobody listens.
 const REACHING_FIELDS: [&str; 6] =
@@ -32,7 +32,10 @@ const OWN_TOOLS: [&str; 11] = [
     "tool_search",
 ];
 /// Where an address would be fetched by the provider.
-const ADDRESS_FIELDS: [&str; 4] = ["image_url", "file_url", "url", "fileUri"];
+const ADDRESS_FIELDS: [&str; 5] = ["image_url", "file_url", "url", "fileUri", "file_uri"];
+/// What a program called a tool with, and what the tool said: any words.
+const CALL_FIELDS: [&str; 5] =
+    ["arguments", "functionCall", "functionResponse", "function_call", "function_response"];
 const MAX_DEPTH: usize = 64;
 
 /// A request that was read. It goes out as it came.
@@ -65,27 +68,41 @@ impl RequestRefusal {
 }
 
 impl PassedRequest {
-    pub fn read(path: PassedPath, body: Bytes) -> Result<Self, RequestRefusal> {
+    pub fn read(target: PassedTarget, body: Bytes) -> Result<Self, RequestRefusal> {
+        let PassedTarget { path, model } = target;
         let value = unique_keys::parse(&body)
             .map_err(|error| RequestRefusal::invalid(format!("the body is not sound JSON: {error}")))?;
         let Some(fields) = value.as_object() else {
             return Err(RequestRefusal::invalid("the body is not a JSON object"));
         };
-        let model = value["model"].as_str().ok_or_else(|| RequestRefusal::invalid("model: missing"))?;
-        if let Some(place) = way_out(&value) {
+        let model = model.or_else(|| value["model"].as_str().map(str::to_owned));
+        let model = model.ok_or_else(|| RequestRefusal::invalid("model: missing"))?;
+        let place = match path {
+            PassedPath::Gemini { .. } => way_out_of_gemini(&value),
+            PassedPath::Messages | PassedPath::CountTokens | PassedPath::Responses | PassedPath::Chat => way_out(&value),
+        };
+        if let Some(place) = place {
             let sentence = format!(
                 "{place}: it would have the provider reach something for this box, which is not granted"
             );
             return Err(RequestRefusal { kind: ErrorKind::Forbidden, sentence });
         }
-        let is_stream = value["stream"] == Value::Bool(true);
+        let is_stream = match path {
+            PassedPath::Gemini { is_sse, .. } => is_sse,
+            PassedPath::Messages | PassedPath::CountTokens | PassedPath::Responses | PassedPath::Chat => {
+                value["stream"] == Value::Bool(true)
+            }
+        };
         let asks_for_usage = value["stream_options"]["include_usage"] == Value::Bool(true);
         let longest = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+        let of_gemini = ["maxOutputTokens", "max_output_tokens"];
+        let settings = value.get("generationConfig").or(value.get("generation_config"));
+        let of_gemini = of_gemini.iter().filter_map(|name| settings?.get(*name)?.as_u64());
         Ok(Self {
             path,
-            model: model.to_owned(),
+            model,
             is_stream,
-            max_output_tokens: longest.iter().filter_map(|name| fields.get(*name)?.as_u64()).max(),
+            max_output_tokens: longest.iter().filter_map(|name| fields.get(*name)?.as_u64()).chain(of_gemini).max(),
             input_bytes: text_bytes(&value),
             hides_usage: path == PassedPath::Chat && is_stream && !asks_for_usage,
             body,
@@ -94,7 +111,8 @@ impl PassedRequest {
 
     /// The body, with the name that the provider knows the model by. Only what is changed is written anew.
     pub(super) fn body_for(&self, model: &str) -> Bytes {
-        if model == self.model && !self.hides_usage {
+        let says_model = !matches!(self.path, PassedPath::Gemini { .. });
+        if !says_model || (model == self.model && !self.hides_usage) {
             return self.body.clone();
         }
         let Ok(mut fields) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(&self.body) else {
@@ -135,6 +153,25 @@ fn way_out(value: &Value) -> Option<String> {
         .find_map(|name| address(fields.get(*name)?, MAX_DEPTH).map(|place| format!("{name}{place}")))
 }
 
+/// The same on the wire on which a tool is known by its field, and fields have two spellings.
+fn way_out_of_gemini(value: &Value) -> Option<String> {
+    const OWN: [&str; 2] = ["functionDeclarations", "function_declarations"];
+    for name in ["cachedContent", "cached_content"] {
+        if value.get(name).is_some_and(|value| !is_nothing(value)) {
+            return Some(name.to_owned());
+        }
+    }
+    for (at, tool) in value["tools"].as_array().into_iter().flatten().enumerate() {
+        let hosted = tool.as_object().into_iter().flatten().find(|(name, _)| !OWN.contains(&name.as_str()));
+        if let Some((name, _)) = hosted {
+            return Some(format!("tools[{at}].{name}"));
+        }
+    }
+    ["contents", "systemInstruction", "system_instruction"].iter().find_map(|name| {
+        address(value.get(*name)?, MAX_DEPTH).map(|place| format!("{name}{place}"))
+    })
+}
+
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -155,8 +192,8 @@ fn address(value: &Value, depth: usize) -> Option<String> {
             .enumerate()
             .find_map(|(at, item)| address(item, depth - 1).map(|place| format!("[{at}]{place}"))),
         Value::Object(fields) => fields.iter().find_map(|(name, value)| {
-            let is_call =
-                name == "arguments" || (name == "input" && fields.get("type").is_some_and(is_tool_use));
+            let is_call = CALL_FIELDS.contains(&name.as_str())
+                || (name == "input" && fields.get("type").is_some_and(is_tool_use));
             if is_call {
                 return None;
             }
@@ -196,15 +233,42 @@ mod tests {
 
     use super::*;
 
+    fn to(path: PassedPath) -> PassedTarget {
+        PassedTarget { path, model: None }
+    }
+
     fn read(path: PassedPath, body: &Value) -> Result<PassedRequest, RequestRefusal> {
-        PassedRequest::read(path, body.to_string().into())
+        PassedRequest::read(to(path), body.to_string().into())
+    }
+
+    // A81
+    #[test]
+    fn a_model_that_stands_in_the_path_is_read_from_there() {
+        let target = PassedTarget::of("/v1beta/models/gemini-2.5-flash:streamGenerateContent", "alt=sse&key=x").unwrap();
+        assert_eq!(target.path, PassedPath::Gemini { is_stream: true, is_sse: true });
+        let ask = json!({ "contents": [{ "parts": [{ "text": "hi" }] }], "generationConfig": { "maxOutputTokens": 7 } });
+        let request = PassedRequest::read(target.clone(), ask.to_string().into()).unwrap();
+        assert_eq!((request.model.as_str(), request.max_output_tokens), ("gemini-2.5-flash", Some(7)));
+        assert_eq!(request.body_for("other"), ask.to_string().as_bytes());
+        for (body, place) in [
+            (json!({ "contents": [], "tools": [{ "googleSearch": {} }] }), "tools[0].googleSearch"),
+            (json!({ "contents": [], "tools": [{ "functionDeclarations": [] }, { "url_context": {} }] }), "tools[1].url_context"),
+            (json!({ "contents": [{ "parts": [{ "fileData": { "fileUri": "https://e.test" } }] }] }), "contents[0].parts[0].fileData.fileUri"),
+            (json!({ "contents": [], "cachedContent": "cachedContents/1" }), "cachedContent"),
+        ] {
+            let refusal = PassedRequest::read(target.clone(), body.to_string().into()).unwrap_err();
+            assert!(refusal.sentence.starts_with(place), "{body}: {}", refusal.sentence);
+        }
+        for path in ["/v1beta/models/../x:generateContent", "/v1beta/models/a/b:generateContent", "/v1beta/models/a:delete", "/v1beta/files/a:generateContent", "/v1beta/models/:generateContent"] {
+            assert_eq!(PassedTarget::of(path, ""), None, "{path}");
+        }
     }
 
     // A81
     #[test]
     fn a_body_goes_out_as_it_came_but_for_the_name() {
         let text = r#"{ "model": "claude-x", "max_tokens": 9, "messages": [ {"role":"user", "content": "hi"} ], "z": 1.50 }"#;
-        let request = PassedRequest::read(PassedPath::Messages, Bytes::from_static(text.as_bytes())).unwrap();
+        let request = PassedRequest::read(to(PassedPath::Messages), Bytes::from_static(text.as_bytes())).unwrap();
         assert_eq!((request.model.as_str(), request.max_output_tokens), ("claude-x", Some(9)));
         assert_eq!(request.body_for("claude-x"), text.as_bytes());
         let renamed = String::from_utf8(request.body_for("other").to_vec()).unwrap();
@@ -297,10 +361,10 @@ mod tests {
             r#""#,
             "{\"model\":\"\u{0}",
         ] {
-            let refusal = PassedRequest::read(PassedPath::Chat, Bytes::from(text.to_owned())).unwrap_err();
+            let refusal = PassedRequest::read(to(PassedPath::Chat), Bytes::from(text.to_owned())).unwrap_err();
             assert_eq!(refusal.kind, ErrorKind::Invalid, "{text}");
         }
         let deep = format!(r#"{{"model":"a","messages":{}1{}}}"#, "[".repeat(100), "]".repeat(100));
-        assert!(PassedRequest::read(PassedPath::Chat, deep.into()).is_err());
+        assert!(PassedRequest::read(to(PassedPath::Chat), deep.into()).is_err());
     }
 }

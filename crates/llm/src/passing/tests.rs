@@ -14,8 +14,17 @@ async fn models() -> Models {
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let options = ServerOptions { key: Some(KEY.to_owned()) };
     tokio::spawn(serve(listener, Script::built_in("hello").unwrap(), options));
-    let one = |wire| ProviderSettings::new(wire, url.clone(), Some("SOME_KEY"));
-    let all = [("claude", Wire::Anthropic), ("answers", Wire::Responses), ("talk", Wire::Chat)];
+    let one = |wire| {
+        // Its paths have another version.
+        let url = if wire == Wire::Gemini { format!("{url}beta") } else { url.clone() };
+        ProviderSettings::new(wire, url, Some("SOME_KEY"))
+    };
+    let all = [
+        ("claude", Wire::Anthropic),
+        ("answers", Wire::Responses),
+        ("talk", Wire::Chat),
+        ("gem", Wire::Gemini),
+    ];
     let providers = Providers::default().with(all.map(|(name, wire)| (name.to_owned(), one(wire))));
     let policy = OutboundPolicy::default().with_loopback();
     Models::new(Connector::new(policy, std::sync::Arc::new(SystemResolver)), providers)
@@ -28,7 +37,7 @@ async fn pass(
     body: Value,
     key: Option<&str>,
 ) -> (u16, String) {
-    let request = PassedRequest::read(path, body.to_string().into()).unwrap();
+    let request = PassedRequest::read(PassedTarget { path, model: Some("m".to_owned()) }, body.to_string().into()).unwrap();
     let headers = [("anthropic-version", "2023-06-01"), ("x-api-key", "warren"), ("cookie", "a=b")];
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let model = name.parse().unwrap();
@@ -50,7 +59,12 @@ async fn each_wire_is_passed_on_with_the_key_and_so_is_a_script() {
     let messages = json!({ "model": "m", "max_tokens": 100, "messages": ask, "stream": true });
     let responses = json!({ "model": "m", "input": "hello", "stream": true });
     let chat = json!({ "model": "m", "messages": ask, "stream": true });
+    let gemini = json!({ "contents": [{ "role": "user", "parts": [{ "text": "hello" }] }] });
+    let streamed = PassedPath::Gemini { is_stream: true, is_sse: true };
+    let whole = PassedPath::Gemini { is_stream: false, is_sse: false };
     for (provider, path, body, end) in [
+        ("gem", streamed, &gemini, "\"finishReason\":\"STOP\""),
+        ("gem", whole, &gemini, "\"finishReason\":\"STOP\""),
         ("claude", PassedPath::Messages, &messages, "message_stop"),
         ("answers", PassedPath::Responses, &responses, "response.completed"),
         ("talk", PassedPath::Chat, &chat, "[DONE]"),
@@ -76,7 +90,7 @@ async fn a_key_that_is_wrong_or_missing_is_told_without_it() {
         pass(&models, "claude/m", PassedPath::Messages, body.clone(), Some("sk-wrong")).await;
     assert_eq!(status, 401);
     assert!(answer.contains("does not take the key that Warren has") && !answer.contains("sk-"), "{answer}");
-    let request = PassedRequest::read(PassedPath::Messages, body.to_string().into()).unwrap();
+    let request = PassedRequest::read(PassedTarget { path: PassedPath::Messages, model: None }, body.to_string().into()).unwrap();
     let error = models.pass(&"claude/m".parse().unwrap(), &request, &[], None).await.unwrap_err();
     assert_eq!(error.advice, Advice::NoKey);
     assert!(error.sentence.contains("SOME_KEY"), "{}", error.sentence);

@@ -74,7 +74,11 @@ impl UsageTap {
         let rest = self.held.split().freeze();
         if !self.is_stream {
             if let Ok(value) = serde_json::from_slice::<Value>(&rest) {
-                self.count(&value["usage"]);
+                // A list of what would have been events, or one document.
+                for part in value.as_array().map_or(std::slice::from_ref(&value), Vec::as_slice) {
+                    self.count(&part["usage"]);
+                    self.count(&part["usageMetadata"]);
+                }
             }
             return Bytes::new();
         }
@@ -118,6 +122,12 @@ impl UsageTap {
                 kind if kind.ends_with(".delta") => self.pieces += 1,
                 _ => {}
             },
+            Wire::Gemini => {
+                self.pieces += 1;
+                self.count(&value["usageMetadata"]);
+                // Each event tells what was used so far; the last one has a reason to end.
+                self.is_counted = value["candidates"][0]["finishReason"].is_string();
+            }
             Wire::Chat | Wire::Scripted => {
                 let is_empty = value["choices"].as_array().is_none_or(Vec::is_empty);
                 self.pieces += u64::from(!is_empty);
@@ -151,6 +161,16 @@ impl UsageTap {
                     cache_write_tokens: number(&usage["input_tokens_details"], "cache_write_tokens"),
                     output_tokens: number(usage, "output_tokens"),
                     reasoning_tokens: number(&usage["output_tokens_details"], "reasoning_tokens"),
+                };
+            }
+            Wire::Gemini => {
+                let thoughts = number(usage, "thoughtsTokenCount");
+                self.usage = TokenUsage {
+                    input_tokens: number(usage, "promptTokenCount"),
+                    cached_input_tokens: number(usage, "cachedContentTokenCount"),
+                    cache_write_tokens: 0,
+                    output_tokens: number(usage, "candidatesTokenCount").saturating_add(thoughts),
+                    reasoning_tokens: thoughts,
                 };
             }
             Wire::Chat | Wire::Scripted => {
@@ -191,6 +211,8 @@ mod tests {
     const RESPONSES: &str = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"hi\"}\r\n\r\ndata: {\"type\":\"response.completed\",\"response\":{\"usage\":{\"input_tokens\":17,\"input_tokens_details\":{\"cached_tokens\":5},\"output_tokens\":40,\"output_tokens_details\":{\"reasoning_tokens\":3}}}}\r\n\r\n";
     const CHAT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\ndata: {\"choices\":[],\"usage\":{\"prompt_tokens\":17,\"completion_tokens\":40}}\n\ndata: [DONE]\n\n";
 
+    const GEMINI: &str = "data: {\"candidates\":[{\"content\":{}}],\"usageMetadata\":{\"promptTokenCount\":17,\"candidatesTokenCount\":1}}\n\ndata: {\"candidates\":[{\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":17,\"candidatesTokenCount\":30,\"thoughtsTokenCount\":10}}\n\n";
+
     fn watched(wire: Wire, text: &str, hides: bool, piece: usize) -> (TokenUsage, bool, String) {
         let mut tap = UsageTap::new(wire, true, hides);
         let mut out = Vec::new();
@@ -206,7 +228,7 @@ mod tests {
         // A81
         #[test]
         fn usage_is_read_from_a_stream_in_any_pieces_and_nothing_of_it_is_lost(piece in 1_usize..300) {
-            for (wire, text) in [(Wire::Anthropic, ANTHROPIC), (Wire::Responses, RESPONSES), (Wire::Chat, CHAT)] {
+            for (wire, text) in [(Wire::Anthropic, ANTHROPIC), (Wire::Responses, RESPONSES), (Wire::Chat, CHAT), (Wire::Gemini, GEMINI)] {
                 let (usage, is_known, out) = watched(wire, text, false, piece);
                 prop_assert_eq!((usage.input_tokens, usage.output_tokens, is_known), (17, 40, true));
                 prop_assert_eq!(out, text);

@@ -70,6 +70,7 @@ impl State {
         let bearer = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
         let key = match wire {
             Wire::Anthropic => text("x-api-key").or(bearer),
+            Wire::Gemini => text("x-goog-api-key").or(bearer),
             Wire::Responses | Wire::Chat | Wire::Scripted => bearer,
         };
         let refused = |message: &str| Err(Problem::new(401, "authentication_error", message));

@@ -102,6 +102,7 @@ impl Endpoint {
             .map_err(|_| ModelError::refused(format!("the base URL of `{}` is no URL", self.provider)))?;
         let credential = match self.wire {
             Wire::Anthropic => Credential::header(&url, HeaderName::from_static("x-api-key"), key.expose()),
+            Wire::Gemini => Credential::header(&url, HeaderName::from_static("x-goog-api-key"), key.expose()),
             Wire::Responses | Wire::Chat | Wire::Scripted => Credential::bearer(&url, key.expose()),
         };
         Ok(call.credential(Some(credential)))

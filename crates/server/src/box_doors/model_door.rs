@@ -31,7 +31,8 @@ pub(super) async fn answer(doors: &Inner, workspace: WorkspaceId, request: Reque
         let value = value.to_str().ok().filter(|_| is_single)?;
         Some((name.as_str().to_owned(), value.to_owned()))
     });
-    let request = DoorRequest { is_post, path, headers: headers.collect(), body };
+    let query = head.uri.query().unwrap_or_default().to_owned();
+    let request = DoorRequest { is_post, path, query, headers: headers.collect(), body };
     respond(doors.app.agents.model_door.answer(workspace, request).await)
 }
 

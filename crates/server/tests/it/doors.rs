@@ -158,7 +158,9 @@ async fn a_script_answers_for_any_name_on_each_wire() {
     let responses = json!({ "model": "gpt-5", "input": "hello", "stream": true }).to_string();
     let chat =
         json!({ "model": "gpt-5", "messages": [{ "role": "user", "content": "hello" }], "stream": true });
+    let gemini = json!({ "contents": [{ "role": "user", "parts": [{ "text": "hello" }] }] }).to_string();
     for (path, body, end) in [
+        ("/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", gemini, "finishReason"),
         ("/v1/messages", messages("hello", "claude-x", true), "message_stop"),
         ("/v1/responses", responses, "response.completed"),
         ("/v1/chat/completions", chat.to_string(), "[DONE]"),
@@ -167,7 +169,7 @@ async fn a_script_answers_for_any_name_on_each_wire() {
         assert!(answer.starts_with("HTTP/1.1 200") && answer.contains(end), "{path}: {answer}");
         assert!(!answer.contains("prompt_tokens"), "nobody asked how much it was: {answer}");
     }
-    eventually("all are told", async || model_calls(warren, id).await.len() == 3).await;
+    eventually("all are told", async || model_calls(warren, id).await.len() == 4).await;
     let told = model_calls(warren, id).await;
     assert!(told.iter().all(|call| call["model"] == "scripted/doors" && call["counted"] == true), "{told:?}");
     let told = out(warren, id, "env | sort").await;
@@ -267,7 +269,7 @@ async fn nothing_is_open_that_was_not_granted_and_a_grant_that_is_taken_back_end
     );
     let tools = out(warren, id, "ask 7702 POST /mcp 'content-type: application/json\\r\\n' '{}'").await;
     assert!(tools.starts_with("HTTP/1.1 403") && tools.contains("no tool door"), "{tools}");
-    let web = out(warren, id, "ask 7703 CONNECT example.com:443 '' ''").await;
+    let web = out(warren, id, "ask 7703 GET http://example.com/ '' ''").await;
     assert!(web.starts_with("HTTP/1.1 403"), "{web}");
     let patched =
         warren.patch(&format!("/api/v1/workspaces/{id}"), &json!({ "doors": { "tools": true } })).await;
