@@ -96,7 +96,8 @@ async fn a_box_reaches_what_its_workspace_grants_and_both_ends_are_told() {
         eventually("all connections are told", async || {
             let mut sum = (0, 0);
             for event in bed.events(EventKind::WorkspaceNetworkUsed).await {
-                let EventData::WorkspaceNetworkUsed(used) = event.data else { panic!("another kind") };
+                let data = EventData::from_json(event.kind, event.data.as_value()).unwrap();
+                let EventData::WorkspaceNetworkUsed(used) = data else { panic!("another kind") };
                 assert_eq!(
                     (used.host.as_str(), used.port, used.problem),
                     ("one.example", u32::from(port), None)
@@ -108,7 +109,8 @@ async fn a_box_reaches_what_its_workspace_grants_and_both_ends_are_told() {
         })
         .await;
         let refusals = bed.events(EventKind::WorkspaceToolRefused).await;
-        let EventData::WorkspaceToolRefused(first) = &refusals[0].data else { panic!("another kind") };
+        let data = EventData::from_json(refusals[0].kind, refusals[0].data.as_value()).unwrap();
+        let EventData::WorkspaceToolRefused(first) = data else { panic!("another kind") };
         assert_eq!((first.kind, first.tool.as_deref()), (RefusalKind::Network, Some("web")));
         assert!(first.sentence.as_deref().unwrap().contains("one.example"), "{first:?}");
         let told = format!("{:?}", bed.all_events().await);
