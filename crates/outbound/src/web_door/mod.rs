@@ -254,7 +254,8 @@ impl<S: DoorStream> Visit<'_, S> {
                 let granted = match self.network.judge_request(&request.method, &to, &url) {
                     RequestVerdict::Plain => Ok((NetworkScheme::Http, url)),
                     RequestVerdict::Secured { port } => {
-                        let url = secured(url, port).ok_or_else(|| DoorRefusal::not_granted(&to, NetworkScheme::Http));
+                        let url = secured(url, port)
+                            .ok_or_else(|| DoorRefusal::not_granted(&to, NetworkScheme::Http));
                         url.map(|url| (NetworkScheme::Secured, url))
                     }
                     RequestVerdict::Ask => {
