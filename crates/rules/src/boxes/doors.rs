@@ -231,6 +231,28 @@ mod tests {
 
     // A81
     #[test]
+    fn programs_are_told_of_the_web_door_where_there_is_one() {
+        let mut webbed = spec(&[], None);
+        assert!(!has_web(&webbed));
+        let grants = serde_json::json!({ "allow": [
+            "pypi",
+            { "host": "GitHub.com", "scheme": "secured", "paths": ["/org/"] },
+            { "host": "git.example.com", "port": 8443, "scheme": "secured" },
+            { "host": "*.example.org", "scheme": "secured" },
+        ] });
+        webbed.doors.network = serde_json::from_value(grants).unwrap();
+        assert!(has_web(&webbed) && need_carrier(&webbed) && check(&webbed) == Ok(()));
+        let told = variables(&webbed);
+        assert_eq!((told["HTTPS_PROXY"].as_str(), told["http_proxy"].as_str()), (WEB_URL, WEB_URL));
+        assert_eq!(told["GIT_CONFIG_COUNT"], "2");
+        assert_eq!(told["GIT_CONFIG_KEY_1"], "url.http://github.com/.insteadOf");
+        assert_eq!(told["GIT_CONFIG_VALUE_0"], "https://git.example.com:8443/");
+        webbed.doors.network = serde_json::from_value(serde_json::json!({ "allow": ["127.0.0.1"] })).unwrap();
+        assert!(check(&webbed).unwrap_err().sentence().starts_with("doors.network.allow[0].host: "));
+    }
+
+    // A81
+    #[test]
     fn an_agent_that_warren_runs_has_tools_unless_its_spec_says_no() {
         let run = |tools| {
             let agent = AgentSpec { command: vec!["agent".into()], ..AgentSpec::default() };
