@@ -20,6 +20,7 @@ mod image_logins;
 mod info;
 mod memory;
 mod models;
+mod network;
 mod people;
 mod problem;
 mod processes;
@@ -71,6 +72,7 @@ pub use info::{
 };
 pub use memory::{FoundMemories, Memory, MemoryPage, MemoryScope, Remember};
 pub use models::{KnownModels, ModelProvider};
+pub use network::{HostGrant, NetworkAccess, NetworkGrant, NetworkPolicy, NetworkScheme, NoNetwork};
 pub use people::{
     BeginProviderSignIn, CreateInvitation, CreateOrg, CreateUser, CreatedInvitation, Invitation,
     InvitationPage, InvitationPreview, InvitationState, Org, OrgMembership, OrgPage, OrgQuotas, OrgRole,
@@ -86,7 +88,7 @@ pub use providers::{
     BoxLimits, CommandMode, DockerConfig, DockerRelaxations, Isolation, LocalConfig, MemoryConfig, Mount,
     MountMode, ProviderConfig, PullPolicy, Reuse, RunPolicy, SandboxConfig, Sharing, TmpfsMount, Ulimit,
 };
-pub use runner_line::{MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
+pub use runner_line::{DOORS_ARE_OPEN, MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
 pub use runtimes::{
     AgentCardAnswer, ChangeAgentCard, Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime,
     RuntimeCapabilities, RuntimeMetadata, Vitals,
@@ -123,8 +125,8 @@ pub use webhooks::{
     ReceivedHook, Webhook, WebhookCall, WebhookCallPage, WebhookCallState, WebhookPage,
 };
 pub use workspaces::{
-    BehindOf, Capability, CreateWorkspace, Desired, PatchWorkspace, RemovalCounts, RemovedWorkspace, Runtime,
-    Status, Tier, Workspace, WorkspacePage,
+    BehindOf, Capability, CreateWorkspace, Desired, Doors, PatchWorkspace, RemovalCounts, RemovedWorkspace,
+    Runtime, Status, Tier, Workspace, WorkspacePage,
 };
 
 /// The media type of YAML documents.

@@ -63,6 +63,9 @@ pub struct Blueprint {
     /// How that program is spoken with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner: Option<RunnerSpec>,
+    /// What its programs reach through Warren, in a box.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doors: Option<crate::Doors>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(no_recursion)]
     pub children: Vec<Blueprint>,

@@ -54,7 +54,7 @@ mod workspaces;
 
 pub use audit::Audit;
 pub use backups::{BackupStream, Backups, LAST_BACKUP, LastBackup};
-pub use budgets::{Budget, Budgets, require_budget};
+pub use budgets::{Budget, Budgets, Reservation, require_budget};
 pub use config::Config;
 pub use event_log::{EventLog, EventLogBounds};
 pub use fleet::{Fleet, Parts, Services};
@@ -78,6 +78,7 @@ pub use tokens::{Made, MadeThing, MintToken, Minted, Throttle, Tokens, TooFast, 
 pub use tool_refusals::ToolRefusals;
 pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing, Uploads};
 pub use users::{AddUser, ChangeUser, Departure, NewPeople, OrgPerson, ProviderPerson, Users};
+pub use warren_rules::boxes::doors::has_tools as has_tool_door;
 pub use warren_rules::lifecycle::replicas::{LEASE_MS as REPLICA_LEASE_MS, Role};
 pub use warren_rules::lifecycle::sweeps::Retention;
 pub use warren_rules::lifecycle::vitals::Expectations;

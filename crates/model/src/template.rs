@@ -12,7 +12,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::document::{DocumentError, read_document};
-use crate::{AgentName, CapabilitySet, OrgId, ProviderConfig, RunnerSpec, Runtime, Tier, Timestamp};
+use crate::{
+    AgentName, CapabilitySet, DoorSpec, OrgId, ProviderConfig, RunnerSpec, Runtime, Tier, Timestamp,
+};
 
 const MAX_MODEL_CHARACTERS: usize = 200;
 const MAX_PROMPTS: usize = 32;
@@ -244,6 +246,9 @@ pub struct Blueprint {
     pub wedge_signs: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runner: Option<RunnerSpec>,
+    /// What its programs reach through Warren (A81).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doors: Option<DoorSpec>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<Blueprint>,
 }
@@ -290,7 +295,7 @@ impl Blueprint {
         {
             return Some(format!("name: {}", crate::InvalidName));
         }
-        self.agent().problem()
+        self.agent().problem().or_else(|| self.doors.as_ref().and_then(DoorSpec::problem))
     }
 
     /// What it says of the agent itself.

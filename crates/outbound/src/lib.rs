@@ -9,6 +9,7 @@
 //!   exchange, llm
 //!
 //!   another replica ◀── Relay::pass_on(RelayRequest), marked by forwarding::Mark ── server
+//!   box ──▶ WebDoor::serve ──▶ Connector::open, Connector::forward ──▶ hosts that its policy grants      web_door/
 //! ```
 //!
 //! Nothing here knows what a call is about. Whoever calls decides whether it is made again; how long it waits until then
@@ -17,10 +18,11 @@
 mod connector;
 pub mod forwarding;
 pub mod signing;
+pub mod web_door;
 
 pub use connector::{
     Answer, BadAnswer, BadRoots, Body, Call, CallError, CallLimits, CheckedUrl, Connector, Credential,
-    EventStream, HOPS_HEADER, MAX_HOPS, Refused, Relay, RelayBody, RelayRequest, Relayed, Resolver,
-    ServerEvent, SystemResolver, hops_of, wants_upgrade,
+    EventStream, Forward, Forwarded, HOPS_HEADER, MAX_HOPS, Refused, Relay, RelayBody, RelayRequest, Relayed,
+    Resolver, ServerEvent, SystemResolver, hops_of, wants_upgrade,
 };
 pub use warren_rules::outbound::{Cidr, CidrError, OutboundPolicy, UrlRefusal};

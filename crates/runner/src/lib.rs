@@ -19,6 +19,7 @@ mod adapter;
 mod backoff;
 mod control_api;
 mod credential;
+pub mod doors;
 mod health;
 #[cfg(feature = "http")]
 mod http_api;
@@ -28,6 +29,7 @@ mod loopback;
 mod program;
 mod run_loop;
 mod settings;
+pub mod tool;
 mod utc;
 
 pub use backoff::wait_ms;

@@ -2,7 +2,11 @@
 //!
 //! ```text
 //!   warren-runner run [OPTIONS] -- COMMAND…                speaks to Warren on its input and output
+//!   warren-runner doors                                    carries the doors of a box that has no resident agent
+//!   warren …                                               asks Warren for something, for programs that know no MCP
 //! ```
+//!
+//! Beside its work, `run` carries the doors of its box too.
 //!
 //! The first line of its input is its join token. Warren starts it and nobody else does, so that it says little about
 //! itself: why it ended, in one line.
@@ -17,8 +21,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
-use warren_runner::{Adapter, AgentOptions, Credentials, Error, LineApi, Settings, work};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use warren_runner::doors::Doors;
+use warren_runner::{Adapter, AgentOptions, Credentials, Error, LineApi, Settings, tool, work};
 
 /// Of the line with the join token.
 const MAX_TOKEN_BYTES: u64 = 4 << 10;
@@ -32,12 +37,18 @@ fn main() -> ExitCode {
     if let Err(error) = hide_from_programs() {
         return complain(&format!("it cannot be hidden from the programs of its box: {error}"));
     }
+    let own_name = std::env::args_os().next().unwrap_or_default();
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let words: Vec<&str> = match words.iter().map(|word| word.to_str()).collect::<Option<_>>() {
         Some(words) => words,
         None => return complain("arguments must be UTF-8"),
     };
+    if std::path::Path::new(&own_name).file_name().is_some_and(|name| name == tool::NAME) {
+        return tool::main(&words);
+    }
     match words.split_first() {
+        Some((&"tool", rest)) => tool::main(rest),
+        Some((&"doors", [])) => carry_doors(),
         Some((&"run", rest)) => match settings(rest) {
             Some(settings) => run(settings),
             None => complain(USAGE),
@@ -115,6 +126,7 @@ fn run(settings: Settings) -> ExitCode {
         }
         let credentials = Credentials::InMemory { join_token: line.trim().to_owned() };
         let api = LineApi::new(input, tokio::io::stdout());
+        let _doors = Doors::listen().await.serve(api.streams());
         work(&api, &Settings { credentials, ..settings }).await
     });
     // A thread may still wait for input that will not come.
@@ -123,6 +135,28 @@ fn run(settings: Settings) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => complain(&error.to_string()),
     }
+}
+
+/// Until Warren is gone.
+fn carry_doors() -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return complain(&error.to_string()),
+    };
+    runtime.block_on(async {
+        let doors = Doors::listen().await;
+        // Before anything else is said: whoever waits for the doors may go on.
+        let mut output = tokio::io::stdout();
+        let line = format!("{}\n", warren_api::DOORS_ARE_OPEN);
+        if output.write_all(line.as_bytes()).await.is_err() || output.flush().await.is_err() {
+            return;
+        }
+        let mut api = LineApi::new(tokio::io::stdin(), output);
+        let _doors = doors.serve(api.streams());
+        api.ended().await;
+    });
+    runtime.shutdown_background();
+    ExitCode::SUCCESS
 }
 
 fn complain(sentence: &str) -> ExitCode {

@@ -12,6 +12,7 @@ use warren_model::Limits;
 use warren_operations::Operations;
 use warren_outbound::Relay;
 
+use crate::box_doors::BoxLines;
 use crate::event_hub::EventHub;
 use crate::fleet_metrics::FleetMetrics;
 use crate::guard::Guard;
@@ -52,6 +53,8 @@ pub struct App {
     pub(crate) provider_sign_in: Option<ProviderSignIn>,
     /// The way to other replicas.
     pub(crate) relay: Relay,
+    /// The way into the boxes that this process has.
+    pub(crate) box_lines: BoxLines,
     /// Cancelled when the server is asked to stop: streams say goodbye.
     pub(crate) stopping: CancellationToken,
 }

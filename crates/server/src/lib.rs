@@ -12,6 +12,7 @@
 mod a2a;
 mod app;
 mod auth;
+mod box_doors;
 mod chat;
 mod convert;
 mod event_feed;

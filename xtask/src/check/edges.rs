@@ -135,6 +135,7 @@ const ROOMS: &[Room] = &[
             "doors",
             "exchange",
             "fleet",
+            "line",
             "model",
             "oidc",
             "operations",
@@ -145,7 +146,9 @@ const ROOMS: &[Room] = &[
         ]),
         never_sees: DATABASES_AND_BACKENDS,
     },
-    Room { name: "runner", may_use: Only(&["api", "doors", "model"]), never_sees: DATABASES_AND_WEB },
+    // Byte streams between Warren and a box, for both ends.
+    Room { name: "line", may_use: Only(&[]), never_sees: DATABASES_AND_WEB },
+    Room { name: "runner", may_use: Only(&["api", "doors", "line", "model"]), never_sees: DATABASES_AND_WEB },
     Room { name: "cli", may_use: Everything, never_sees: &[] },
     Room { name: "testkit", may_use: Everything, never_sees: &[] },
     Room { name: "xtask", may_use: Everything, never_sees: &[] },

@@ -51,7 +51,7 @@ pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, Templ
 pub(crate) use webhook::{CallState, WebhookCommand};
 pub(crate) use workspace::{
     CopyArguments, CreateArguments, ExecArguments, FilesCommand, LimitArguments, ListArguments,
-    RemoveArguments, SetArguments, WorkspaceCommand,
+    RemoveArguments, SetArguments, Switch, WorkspaceCommand,
 };
 
 use std::path::PathBuf;

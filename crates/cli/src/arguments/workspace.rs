@@ -9,6 +9,19 @@ use super::{
     StartArguments,
 };
 
+/// What can be on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+impl Switch {
+    pub(crate) const fn is_on(self) -> bool {
+        matches!(self, Self::On)
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
     /// Make a workspace and wait until it is online; prints its name
@@ -151,6 +164,16 @@ pub(crate) struct CreateArguments {
     /// A prompt of its agent, such as `system=You are terse.`; give it once per prompt
     #[arg(long, value_name = "NAME=TEXT", value_parser = parse_variable)]
     pub(crate) prompt: Vec<(String, String)>,
+    /// A model that programs in its box may ask through Warren, without a key, such as `anthropic/*`; give it once per model
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub(crate) model_door: Vec<String>,
+    /// Whether programs in its box have Warren's tools, `on` or `off` [default: on for the program of a resident agent]
+    #[arg(long, value_name = "ON|OFF")]
+    pub(crate) tool_door: Option<Switch>,
+    /// A host that programs in its box may reach, such as `example.com`, `*.example.com` or a set of hosts (`pypi`, `npm`,
+    /// `crates`, `github`, `debian`); `ask` asks people about others; give it once per host
+    #[arg(long, value_name = "HOST|SET|ask")]
+    pub(crate) network: Vec<String>,
     /// What it is there for, in a few words
     #[arg(long, value_name = "TEXT")]
     pub(crate) role: Option<String>,
@@ -310,6 +333,17 @@ pub(crate) struct SetArguments {
     /// What it is given beyond its box: `basic`, `extended` or `privileged`
     #[arg(long, value_name = "TIER", group = "change")]
     pub(crate) tier: Option<String>,
+    /// A model that programs in its box may ask through Warren; give it once per model, in place of those before. An empty
+    /// text shuts the door
+    #[arg(long, value_name = "PROVIDER/NAME", group = "change")]
+    pub(crate) model_door: Vec<String>,
+    /// Whether programs in its box have Warren's tools: `on` or `off`
+    #[arg(long, value_name = "ON|OFF", group = "change")]
+    pub(crate) tool_door: Option<Switch>,
+    /// A host that programs in its box may reach, a set of hosts, or `ask`; give it once per host, in place of those before.
+    /// `none` shuts the door
+    #[arg(long, value_name = "HOST|SET|ask|none", group = "change")]
+    pub(crate) network: Vec<String>,
     /// The program of a resident agent and its arguments; counts from the next start on (`warren ws restart`)
     #[arg(last = true, group = "change")]
     pub(crate) command: Vec<String>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use warren_api::client::{Client, WorkspaceQuery};
 use warren_api::{
-    Capability, CreateWorkspace, RemovedWorkspace, RunnerAdapter, RunnerSpec, Runtime, Status, Tier,
+    Capability, CreateWorkspace, Doors, RemovedWorkspace, RunnerAdapter, RunnerSpec, Runtime, Status, Tier,
     Workspace, WorkspaceHealth,
 };
 use warren_doors::{Clock as _, SystemClock};
@@ -13,7 +13,9 @@ use warren_model::{ErrorCode, Timestamp};
 
 use super::cursors::all_pages;
 use super::facts::{Facts, word};
-use crate::arguments::{AdapterName, CreateArguments, LimitArguments, ListArguments, RemoveArguments, Span};
+use crate::arguments::{
+    AdapterName, CreateArguments, LimitArguments, ListArguments, RemoveArguments, Span, Switch,
+};
 use crate::confirmation::is_confirmed;
 use crate::context::Context;
 use crate::exit::Exit;
@@ -54,6 +56,7 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         runtime: runtime(arguments.runtime.as_deref())?,
         hibernate_after_seconds: arguments.hibernate_after.map(seconds).transpose()?,
         role: arguments.role,
+        doors: doors(arguments.model_door, arguments.tool_door, &arguments.network),
         agent: arguments.agent,
         model: arguments.model,
         template: arguments.template,
@@ -82,6 +85,32 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         return Err(failed_to_open(&workspace).into());
     }
     Ok(Exit::OK)
+}
+
+/// Absent where nothing is said of them, so that a template's stay.
+fn doors(models: Vec<String>, tools: Option<Switch>, network: &[String]) -> Option<Doors> {
+    let is_said = !models.is_empty() || tools.is_some() || !network.is_empty();
+    is_said.then(|| Doors { models, tools: tools.map(Switch::is_on), network: network_policy(network) })
+}
+
+/// The words of `--network` as a policy; absent where nothing is said.
+pub(super) fn network_policy(words: &[String]) -> Option<Value> {
+    if words.is_empty() {
+        return None;
+    }
+    let allow: Vec<_> = words.iter().filter(|word| !["ask", "none", ""].contains(&word.as_str())).collect();
+    Some(json!({ "allow": allow, "ask": words.iter().any(|word| word == "ask") }))
+}
+
+/// A policy in a few words.
+fn reached(network: &Value) -> String {
+    let named = network["allow"].as_array().into_iter().flatten().map(|grant| match grant {
+        Value::String(name) => name.clone(),
+        grant => grant["host"].as_str().unwrap_or_default().to_owned(),
+    });
+    let asks = network["ask"].as_bool() == Some(true);
+    let words: Vec<String> = named.chain(asks.then(|| "others once a person agrees".to_owned())).collect();
+    words.join(", ")
 }
 
 /// Says so where a template gave a workspace more than its own box: whoever made it named the template alone.
@@ -352,6 +381,11 @@ fn facts(workspace: &Workspace, parent: Option<String>, health: &WorkspaceHealth
     facts.add_known("template", made_from.map(|stamp| format!("{} {}", stamp.name, stamp.hash)));
     facts.add_known("role", workspace.role.as_deref());
     facts.add_known("parent", parent);
+    if let Some(doors) = &workspace.doors {
+        facts.add_known("asks models", Some(doors.models.join(", ")).filter(|models| !models.is_empty()));
+        facts.add("has tools", if doors.tools == Some(true) { "yes" } else { "no" });
+        facts.add_known("reaches", doors.network.as_ref().map(reached));
+    }
     if let Some(vitals) = &workspace.vitals {
         facts.add_known("last report", vitals.last_heartbeat_at.as_deref());
         facts.add("tasks", vitals.active_tasks.to_string());

@@ -13,6 +13,7 @@ mod fleet;
 mod keys;
 mod load;
 mod models;
+mod network;
 mod outbound;
 mod redact;
 mod registry;
@@ -26,6 +27,7 @@ pub use keys::{Key, keys};
 pub(crate) use load::OTHER_VARIABLES;
 pub use load::{FileAt, Loaded, Origin, Overrides, Problem, load};
 pub use models::ModelsSection;
+pub use network::{NetworkCredential, NetworkSection};
 pub use outbound::OutboundSection;
 pub use redact::redacted_url;
 pub(crate) use redact::without_secrets;
@@ -63,6 +65,7 @@ pub struct Config {
     pub docker: DockerSection,
     pub secrets: SecretsSection,
     pub outbound: OutboundSection,
+    pub network: NetworkSection,
     pub sign_in: SignInSection,
     pub log: LogSection,
 }

@@ -86,6 +86,7 @@ pub(super) fn complaints(config: &Config) -> Vec<Complaint> {
     }
     found.extend(key_sources(config));
     found.extend(config.outbound.complaints());
+    found.extend(config.network.complaints());
     found.extend(config.models.complaints());
     found.extend(zero_limits(config));
     found

@@ -142,7 +142,7 @@ async fn put_together(
         config: config.fleet.to_config(),
         replica,
         data_folder: folder.path.clone(),
-        kept_from_boxes: config.models.secret_names(),
+        kept_from_boxes: &config.models.secret_names() | &config.network.secret_names(),
         probe: Arc::new(agents.clone()),
     });
     let server_config = ServerConfig {
@@ -157,6 +157,7 @@ async fn put_together(
         agents,
         signer,
         connector,
+        web_access: config.network.access(),
     });
     let operations = Operations::new(fleet.clone());
     let environment_keys = config.models.environment_keys(&context.environment);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use warren_model::{ErrorCode, Mending, Principal, Workspace, WorkspaceId};
 use warren_rules::lifecycle::reconcile::{Opened, Step, judge_open, next_step};
+use warren_rules::lifecycle::residents::{is_run_by_warren, is_started};
 use warren_rules::lifecycle::{self, Signal};
 use warren_service::{Context, Error};
 use warren_workspace::Registry;
@@ -156,6 +157,19 @@ impl Reconciler {
             self.parts.residents.attend(row);
         }
         Ok(())
+    }
+
+    /// What carries the doors of a box comes and goes with them. The runner of a resident agent carries them always.
+    pub(crate) async fn attend_doors(&self, row: &Workspace) {
+        if is_run_by_warren(&row.spec) || !matches!(self.parts.replicas.is_elsewhere(row.id).await, Ok(false))
+        {
+            return;
+        }
+        if is_started(&row.spec, row.status) {
+            self.parts.residents.attend(row);
+        } else {
+            self.parts.residents.dismiss(row.id);
+        }
     }
 
     /// Fetches what the place needs and is no part of its boot: an image that is slow to come is not the workspace's fault,

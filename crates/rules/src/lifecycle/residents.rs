@@ -4,6 +4,8 @@ use warren_model::{AgentSpec, Capability, ProviderKind, RunnerSpec, Runtime, Sta
 
 use warren_model::Backoff;
 
+use crate::boxes::doors;
+
 /// Waits before a runner that ended is started again.
 pub const RESTARTS: Backoff = Backoff { first_ms: 500, factor: 2, max_ms: 60_000, jitter: 0.2 };
 /// A runner that lived for so long had begun well: what went wrong before is forgotten.
@@ -82,9 +84,14 @@ pub fn check(spec: &WorkspaceSpec) -> Result<(), Breach> {
     if spec.capabilities.contains(Capability::Shell) { Ok(()) } else { Err(Breach::NoShell) }
 }
 
-/// Whether a runner that is not there is started: somebody wants it run still, and its workspace stands for it.
+/// Whether Warren keeps a program of its own in the box: the runner of its agent, or what carries its doors.
+pub fn is_attended(spec: &WorkspaceSpec) -> bool {
+    is_run_by_warren(spec) || doors::need_carrier(spec)
+}
+
+/// Whether such a program that is not there is started: somebody wants it run still, and its workspace stands for it.
 pub fn is_started(spec: &WorkspaceSpec, status: Status) -> bool {
-    is_run_by_warren(spec) && is_started_in(status)
+    is_attended(spec) && is_started_in(status)
 }
 
 /// Whether a runner that is not there is started. One whose workspace failed goes on if it runs, since a late sign of life

@@ -5,14 +5,20 @@ mod framing;
 mod stall;
 pub(crate) mod unread;
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::http::Request;
 use axum::Router;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -21,10 +27,12 @@ use tracing::Instrument as _;
 use warren_agent::AgentHost;
 use warren_doors::{Clock, Entropy};
 use warren_exchange::Exchange;
+use warren_model::Limits;
 use warren_operations::Operations;
 
 use self::framing::{AmbiguityFlag, FramedStream, RefuseAmbiguous};
 use crate::app::{App, ServerConfig};
+use crate::box_doors::{BoxDoors, BoxLines};
 use crate::event_hub::EventHub;
 use crate::fleet_metrics::FleetMetrics;
 use crate::guard::Guard;
@@ -93,6 +101,7 @@ impl Server {
             has_public_metrics: config.has_public_metrics,
             provider_sign_in,
             relay: exchange.connector().relay(),
+            box_lines: BoxLines::default(),
             stopping: CancellationToken::new(),
             agents,
             operations,
@@ -103,9 +112,10 @@ impl Server {
             fleet,
         });
         let router = routes::router(&app);
-        app.fleet
-            .residents
-            .set_gateway(Arc::new(RouterGateway::new(router.clone(), address).telling(app.exchange.clone())));
+        let doors = BoxDoors::new(Arc::clone(&app), router.clone(), address.to_string());
+        let gateway =
+            RouterGateway::new(router.clone(), address).telling(app.exchange.clone()).with_doors(doors);
+        app.fleet.residents.set_gateway(Arc::new(gateway));
         let replica_url = config.replica_url.or_else(|| forwarding::reached_at(address));
         Ok(Self { listener, address, replica_url, app, router })
     }
@@ -185,6 +195,24 @@ async fn serve(connection: Connection, stopping: CancellationToken) -> hyper::Re
         () = stopping.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     connection.await
+}
+
+/// Serves HTTP on a stream that is no socket, to its end, under the same limits as one.
+pub(crate) async fn serve_stream<S, V>(stream: S, limits: &Limits, service: V) -> hyper::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    V: Service<Request<Incoming>, Response = Response, Error = Infallible>,
+{
+    let guarded = stall::StallGuard::new(stream, Duration::from_millis(limits.stall_timeout_ms));
+    let note = AmbiguityFlag::default();
+    let service = RefuseAmbiguous { inner: service, note: note.clone() };
+    hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_millis(limits.header_timeout_ms))
+        .max_buf_size(MAX_HEAD_BYTES)
+        .max_headers(MAX_HEADERS)
+        .serve_connection(TokioIo::new(FramedStream::new(guarded, note)), service)
+        .await
 }
 
 fn connection(stream: TcpStream, app: &App, router: Router) -> Connection {

@@ -11,6 +11,7 @@ mod bad_input;
 mod bundles;
 mod ceilings;
 mod commands;
+mod doors;
 mod events;
 mod exchange;
 mod files;
@@ -52,6 +53,7 @@ mod terminal;
 mod tools;
 mod transport;
 mod unreadable;
+mod web_door;
 mod workspaces;
 
 use serde_json::{Value, json};
