@@ -187,7 +187,7 @@ pub struct CreateWorkspace {
     pub wedge_signs: Option<Vec<String>>,
     /// How the program is spoken with; absent: text on its input, and its output is the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runner: Option<RunnerSpec>,
+    pub runner: Option<Box<RunnerSpec>>,
     /// With the runtime `hosted`: the stored agent that Warren runs in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
