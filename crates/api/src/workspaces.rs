@@ -208,7 +208,7 @@ pub struct CreateWorkspace {
     pub wedge_signs: Option<Vec<String>>,
     /// How the program is spoken with; absent: text on its input, and its output is the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runner: Option<RunnerSpec>,
+    pub runner: Option<Box<RunnerSpec>>,
     /// What its programs reach through Warren, in a box. Absent: nothing, and Warren's tools for an agent that Warren itself
     /// runs there.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -115,9 +115,10 @@ pub struct AgentSpec {
     /// Phrases of its errors after which it counts as wedged; none: the runner's own (F18).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub wedge_signs: Vec<String>,
-    /// How the program is spoken with; absent: text on its input, and its output is the answer (A80).
+    /// How the program is spoken with; absent: text on its input, and its output is the answer (A80). Apart, since most
+    /// have none and a spec is carried everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub runner: Option<RunnerSpec>,
+    pub runner: Option<Box<RunnerSpec>>,
 }
 
 impl AgentSpec {
@@ -245,7 +246,7 @@ pub struct Blueprint {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wedge_signs: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub runner: Option<RunnerSpec>,
+    pub runner: Option<Box<RunnerSpec>>,
     /// What its programs reach through Warren (A81).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doors: Option<DoorSpec>,

@@ -62,7 +62,7 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         template: arguments.template,
         provided_env: arguments.provided_env,
         command: Some(arguments.command).filter(|command| !command.is_empty()),
-        runner: runner(arguments.adapter, arguments.mode, arguments.a2a_url),
+        runner: runner(arguments.adapter, arguments.mode, arguments.a2a_url).map(Box::new),
         provider,
         ..CreateWorkspace::new(arguments.name, Value::Null)
     };

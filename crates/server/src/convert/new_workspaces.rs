@@ -37,7 +37,7 @@ pub(crate) fn new_workspace_from(
             prompts: body.prompts,
             command: body.command.unwrap_or_default(),
             wedge_signs: body.wedge_signs.unwrap_or_default(),
-            runner: body.runner.map(runner_from),
+            runner: body.runner.map(|runner| Box::new(runner_from(*runner))),
             ..model::AgentSpec::default()
         },
         template: None,
@@ -64,7 +64,7 @@ pub(crate) fn template_import_from(body: api::CreateWorkspace) -> Result<Import,
         prompts: body.prompts,
         command: body.command,
         wedge_signs: body.wedge_signs,
-        runner: body.runner.map(runner_from),
+        runner: body.runner.map(|runner| Box::new(runner_from(*runner))),
         doors: body.doors.map(doors_from).transpose()?,
         ..model::Blueprint::default()
     };

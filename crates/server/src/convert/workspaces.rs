@@ -184,7 +184,7 @@ fn agent(agent: &model::AgentSpec) -> api::Agent {
         required_env: agent.required_env.clone(),
         command: agent.command.clone(),
         wedge_signs: agent.wedge_signs.clone(),
-        runner: agent.runner.as_ref().map(runner),
+        runner: agent.runner.as_deref().map(runner),
     }
 }
 
