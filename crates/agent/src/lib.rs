@@ -24,6 +24,7 @@ mod definitions;
 mod engine;
 mod hosted;
 mod model_catalog;
+mod model_door;
 mod models;
 mod offers;
 mod provider_models;
@@ -43,6 +44,7 @@ pub use definitions::Definitions;
 pub use engine::Engine;
 pub use hosted::HostedAgents;
 pub use model_catalog::ModelCatalog;
+pub use model_door::{DoorAnswer, DoorBody, DoorRequest, MAX_DOOR_BODY_BYTES, ModelDoor};
 pub use models::{KnownModels, KnownProvider, ModelCaller, Models};
 pub use provider_models::{EnvironmentKeys, ProviderModels};
 pub use sessions::{
@@ -80,6 +82,8 @@ pub struct AgentHost {
     pub definitions: Definitions,
     pub sessions: Sessions,
     pub models: ModelCatalog,
+    /// For programs of boxes.
+    pub model_door: ModelDoor,
     pub chats: Chats,
     pub tool_rules: ToolRules,
     pub engine: Engine,
@@ -93,6 +97,7 @@ impl AgentHost {
         // It stops before the fleet does.
         let context = fleet.context.with_own_work();
         let catalog = ModelCatalog::new(fleet.clone(), Arc::clone(&models));
+        let model_door = ModelDoor::new(context.clone(), fleet.clone(), Arc::clone(&models));
         let surroundings = Surroundings::new(context.clone(), models);
         let streams = Streams::new(context.clone());
         let engine = Engine::new(
@@ -119,6 +124,7 @@ impl AgentHost {
             sessions,
             chats,
             models: catalog,
+            model_door,
             tool_rules,
             engine,
             hosted,

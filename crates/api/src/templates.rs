@@ -60,6 +60,12 @@ pub struct Blueprint {
     /// Phrases of its errors after which it counts as wedged; absent: the usual ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wedge_signs: Option<Vec<String>>,
+    /// How that program is spoken with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner: Option<RunnerSpec>,
+    /// What its programs reach through Warren, in a box.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doors: Option<crate::Doors>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(no_recursion)]
     pub children: Vec<Blueprint>,
@@ -98,6 +104,48 @@ pub struct Agent {
     /// Phrases of its errors after which it counts as wedged; empty: the usual ones.
     #[serde(default)]
     pub wedge_signs: Vec<String>,
+    /// How the program is spoken with; absent: text on its input, and its output is the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<RunnerSpec>,
+}
+
+/// What passes between a runner and its program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunnerAdapter {
+    /// A process for each message: text on its input, its output is the answer.
+    Stdio,
+    /// A process for each message: lines of JSON both ways.
+    Json,
+    /// One process that lives on and speaks the Agent Client Protocol.
+    Acp,
+    /// One process that lives on and serves A2A over HTTP on loopback.
+    A2a,
+}
+
+/// How the program of a resident agent is spoken with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunnerSpec {
+    pub adapter: RunnerAdapter,
+    /// The mode in which the program works; absent: one in which it asks before it acts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 500)]
+    pub mode: Option<String>,
+    /// What the program takes over from Warren: `scheduler`, `session`, `status_mgmt`, `deduplication`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub declares: Vec<String>,
+    /// How long its work may show no progress; absent: as long as for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 2592000)]
+    pub idle_timeout_seconds: Option<u32>,
+    /// How long the program may take to answer for the first time; absent: a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 3600)]
+    pub start_timeout_seconds: Option<u32>,
+    /// Where a program that serves A2A listens, on loopback; only with the adapter `a2a`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a2a_url: Option<String>,
 }
 
 /// Which template a workspace was made from, and which content it had then.

@@ -54,6 +54,8 @@ audit_words! {
         RuntimeCardChanged = "runtime.card_changed",
         /// An operator had a sweep run now.
         SweepRun = "sweep.run",
+        /// Somebody took a copy of everything.
+        BackupTaken = "backup.taken",
         /// All messages that waited for a workspace were dropped.
         QueueCleared = "queue.cleared",
         /// A workspace was made that is kept in less strictly than usual; the details name the knobs.
@@ -129,6 +131,8 @@ audit_words! {
         User = "user",
         Invitation = "invitation",
         Org = "org",
+        /// By what is in it: `all` or `files`.
+        Backup = "backup",
     }
 }
 

@@ -14,6 +14,7 @@ mod ceilings;
 mod conversation;
 mod delegation;
 mod document;
+mod doors;
 mod error_code;
 pub mod event;
 mod failure;
@@ -23,6 +24,7 @@ mod limits;
 mod made_with;
 mod memory;
 mod message;
+mod network;
 mod people;
 mod principal;
 mod probe;
@@ -30,6 +32,7 @@ mod provider_config;
 mod push_config;
 mod reference;
 mod registration;
+mod runner_spec;
 mod schedule;
 mod secret;
 pub mod session;
@@ -66,6 +69,7 @@ pub use ceilings::{Ceilings, TierCeilings};
 pub use conversation::{ChatMessage, Conversation};
 pub use delegation::{Delegation, DelegationState, PeerCircle, PeerPolicy};
 pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document};
+pub use doors::{DoorSpec, InvalidModelGrant, ModelGrant};
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventData, EventField, EventJson, EventKind, NewEvent};
 pub use failure::PublicFailure;
@@ -82,6 +86,7 @@ pub use limits::{Limits, MIB};
 pub use made_with::MadeWithToken;
 pub use memory::{Memory, MemoryPlace, MemoryScope};
 pub use message::{Artifact, Content, Message, Part, Role, WORKSPACE_SCHEME, fingerprint};
+pub use network::{HostGrant, NetworkGrant, NetworkPolicy, NetworkScheme, NetworkSet};
 pub use people::{
     Holder, InvalidShortName, Invitation, InvitationSecret, InvitationState, Member, Org, OrgQuotas, OrgRole,
     ShortName, User, UserIdentity,
@@ -96,6 +101,7 @@ pub use provider_config::{
 pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
+pub use runner_spec::{RunnerAdapter, RunnerSpec};
 pub use schedule::{
     MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleChange, ScheduleRun, SkipReason,
     Timing,

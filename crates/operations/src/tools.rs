@@ -57,6 +57,11 @@ impl ToolCatalog {
             keeps_commands,
         }
     }
+
+    /// What it follows from.
+    pub fn place(&self) -> PlaceTraits {
+        PlaceTraits { capabilities: self.capabilities, keeps_commands: self.keeps_commands }
+    }
 }
 
 /// How a call is carried out, for those who may lose sight of it.

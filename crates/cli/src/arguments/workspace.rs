@@ -5,8 +5,22 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{
-    AttachArguments, ExpandArguments, KillArguments, LogsArguments, ShellArguments, Span, StartArguments,
+    AdapterName, AttachArguments, ExpandArguments, KillArguments, LogsArguments, ShellArguments, Span,
+    StartArguments,
 };
+
+/// What can be on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+impl Switch {
+    pub(crate) const fn is_on(self) -> bool {
+        matches!(self, Self::On)
+    }
+}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
@@ -150,6 +164,16 @@ pub(crate) struct CreateArguments {
     /// A prompt of its agent, such as `system=You are terse.`; give it once per prompt
     #[arg(long, value_name = "NAME=TEXT", value_parser = parse_variable)]
     pub(crate) prompt: Vec<(String, String)>,
+    /// A model that programs in its box may ask through Warren, without a key, such as `anthropic/*`; give it once per model
+    #[arg(long, value_name = "PROVIDER/NAME")]
+    pub(crate) model_door: Vec<String>,
+    /// Whether programs in its box have Warren's tools, `on` or `off` [default: on for the program of a resident agent]
+    #[arg(long, value_name = "ON|OFF")]
+    pub(crate) tool_door: Option<Switch>,
+    /// A host that programs in its box may reach, such as `example.com`, `*.example.com` or a set of hosts (`pypi`, `npm`,
+    /// `crates`, `github`, `debian`); `ask` asks people about others; give it once per host
+    #[arg(long, value_name = "HOST|SET|ask")]
+    pub(crate) network: Vec<String>,
     /// What it is there for, in a few words
     #[arg(long, value_name = "TEXT")]
     pub(crate) role: Option<String>,
@@ -162,7 +186,18 @@ pub(crate) struct CreateArguments {
     /// How long to wait until it is online
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) timeout: Span,
-    /// With `--runtime resident`: the program that is its agent, and its arguments; started once per message
+    /// With `--runtime resident`: how the program is spoken with: `stdio` (a process for each message, with text), `json`
+    /// (the same, with lines of JSON), `acp` (one that lives on and speaks the Agent Client Protocol), `a2a` (one that
+    /// lives on and serves A2A)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<AdapterName>,
+    /// The mode in which an ACP program works [default: one in which it asks before it acts]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<String>,
+    /// Where a program that serves A2A listens in the box; only with `--adapter a2a`
+    #[arg(long, value_name = "URL", required_if_eq("adapter", "a2a"))]
+    pub(crate) a2a_url: Option<String>,
+    /// With `--runtime resident`: the program that is its agent, and its arguments
     #[arg(last = true)]
     pub(crate) command: Vec<String>,
 }
@@ -298,6 +333,17 @@ pub(crate) struct SetArguments {
     /// What it is given beyond its box: `basic`, `extended` or `privileged`
     #[arg(long, value_name = "TIER", group = "change")]
     pub(crate) tier: Option<String>,
+    /// A model that programs in its box may ask through Warren; give it once per model, in place of those before. An empty
+    /// text shuts the door
+    #[arg(long, value_name = "PROVIDER/NAME", group = "change")]
+    pub(crate) model_door: Vec<String>,
+    /// Whether programs in its box have Warren's tools: `on` or `off`
+    #[arg(long, value_name = "ON|OFF", group = "change")]
+    pub(crate) tool_door: Option<Switch>,
+    /// A host that programs in its box may reach, a set of hosts, or `ask`; give it once per host, in place of those before.
+    /// `none` shuts the door
+    #[arg(long, value_name = "HOST|SET|ask|none", group = "change")]
+    pub(crate) network: Vec<String>,
     /// The program of a resident agent and its arguments; counts from the next start on (`warren ws restart`)
     #[arg(last = true, group = "change")]
     pub(crate) command: Vec<String>,

@@ -3,6 +3,7 @@
 mod agent;
 mod approval;
 mod audit;
+mod backup;
 mod bundle;
 mod chat;
 mod config;
@@ -21,6 +22,7 @@ mod peers;
 mod people;
 mod processes;
 mod queue;
+mod restore;
 mod run;
 mod runner;
 mod schedule;
@@ -81,6 +83,8 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Whoami => block_on(people::whoami(context)),
         TopCommand::Org(command) => block_on(people::run_org(context, command)),
         TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
+        TopCommand::Backup(arguments) => block_on(backup::run(context, arguments)),
+        TopCommand::Restore(arguments) => block_on(restore::run(context, arguments)),
         TopCommand::Mcp(arguments) => block_on(mcp::run(context, &arguments)),
         TopCommand::Runner(arguments) => block_on(runner::run(context, arguments)),
         TopCommand::ModelServer(arguments) => block_on(model_server::run(context, &arguments)),

@@ -5,14 +5,17 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use warren_api::client::{Client, WorkspaceQuery};
 use warren_api::{
-    Capability, CreateWorkspace, RemovedWorkspace, Runtime, Status, Tier, Workspace, WorkspaceHealth,
+    Capability, CreateWorkspace, Doors, RemovedWorkspace, RunnerAdapter, RunnerSpec, Runtime, Status, Tier,
+    Workspace, WorkspaceHealth,
 };
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::{ErrorCode, Timestamp};
 
 use super::cursors::all_pages;
 use super::facts::{Facts, word};
-use crate::arguments::{CreateArguments, LimitArguments, ListArguments, RemoveArguments, Span};
+use crate::arguments::{
+    AdapterName, CreateArguments, LimitArguments, ListArguments, RemoveArguments, Span, Switch,
+};
 use crate::confirmation::is_confirmed;
 use crate::context::Context;
 use crate::exit::Exit;
@@ -21,6 +24,23 @@ use crate::names::Names;
 use crate::output::Tone;
 use crate::terminal_text::visible;
 use crate::workspace_name::resolve;
+
+/// How the program is spoken with, where the command line says something about it.
+fn runner(adapter: Option<AdapterName>, mode: Option<String>, a2a_url: Option<String>) -> Option<RunnerSpec> {
+    (adapter.is_some() || mode.is_some()).then(|| RunnerSpec {
+        adapter: match adapter.unwrap_or(AdapterName::Acp) {
+            AdapterName::Stdio => RunnerAdapter::Stdio,
+            AdapterName::Json => RunnerAdapter::Json,
+            AdapterName::Acp => RunnerAdapter::Acp,
+            AdapterName::A2a => RunnerAdapter::A2a,
+        },
+        mode,
+        declares: Vec::new(),
+        idle_timeout_seconds: None,
+        start_timeout_seconds: None,
+        a2a_url,
+    })
+}
 
 pub(crate) async fn create(context: &Context, client: &Client, arguments: CreateArguments) -> Outcome<Exit> {
     let parent_id = match &arguments.parent {
@@ -36,11 +56,13 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         runtime: runtime(arguments.runtime.as_deref())?,
         hibernate_after_seconds: arguments.hibernate_after.map(seconds).transpose()?,
         role: arguments.role,
+        doors: doors(arguments.model_door, arguments.tool_door, &arguments.network),
         agent: arguments.agent,
         model: arguments.model,
         template: arguments.template,
         provided_env: arguments.provided_env,
         command: Some(arguments.command).filter(|command| !command.is_empty()),
+        runner: runner(arguments.adapter, arguments.mode, arguments.a2a_url),
         provider,
         ..CreateWorkspace::new(arguments.name, Value::Null)
     };
@@ -82,6 +104,32 @@ fn note_missing_agent(context: &Context, workspace: &Workspace) {
     context
         .output
         .note(&format!("It waits for its agent, and fails in {minutes} minutes without one: {how}."));
+}
+
+/// Absent where nothing is said of them, so that a template's stay.
+fn doors(models: Vec<String>, tools: Option<Switch>, network: &[String]) -> Option<Doors> {
+    let is_said = !models.is_empty() || tools.is_some() || !network.is_empty();
+    is_said.then(|| Doors { models, tools: tools.map(Switch::is_on), network: network_policy(network) })
+}
+
+/// The words of `--network` as a policy; absent where nothing is said.
+pub(super) fn network_policy(words: &[String]) -> Option<Value> {
+    if words.is_empty() {
+        return None;
+    }
+    let allow: Vec<_> = words.iter().filter(|word| !["ask", "none", ""].contains(&word.as_str())).collect();
+    Some(json!({ "allow": allow, "ask": words.iter().any(|word| word == "ask") }))
+}
+
+/// A policy in a few words.
+fn reached(network: &Value) -> String {
+    let named = network["allow"].as_array().into_iter().flatten().map(|grant| match grant {
+        Value::String(name) => name.clone(),
+        grant => grant["host"].as_str().unwrap_or_default().to_owned(),
+    });
+    let asks = network["ask"].as_bool() == Some(true);
+    let words: Vec<String> = named.chain(asks.then(|| "others once a person agrees".to_owned())).collect();
+    words.join(", ")
 }
 
 /// Says so where a template gave a workspace more than its own box: whoever made it named the template alone.
@@ -352,6 +400,11 @@ fn facts(workspace: &Workspace, parent: Option<String>, health: &WorkspaceHealth
     facts.add_known("template", made_from.map(|stamp| format!("{} {}", stamp.name, stamp.hash)));
     facts.add_known("role", workspace.role.as_deref());
     facts.add_known("parent", parent);
+    if let Some(doors) = &workspace.doors {
+        facts.add_known("asks models", Some(doors.models.join(", ")).filter(|models| !models.is_empty()));
+        facts.add("has tools", if doors.tools == Some(true) { "yes" } else { "no" });
+        facts.add_known("reaches", doors.network.as_ref().map(reached));
+    }
     if let Some(vitals) = &workspace.vitals {
         facts.add_known("last report", vitals.last_heartbeat_at.as_deref());
         facts.add("tasks", vitals.active_tasks.to_string());

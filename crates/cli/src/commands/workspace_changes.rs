@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use warren_api::client::Client;
-use warren_api::{BehindOf, PatchWorkspace};
+use warren_api::{BehindOf, Doors, PatchWorkspace};
 use warren_model::ErrorCode;
 
-use super::workspace::{capabilities, config_object, put_limits, tier, told};
-use crate::arguments::{SetArguments, Span};
+use super::workspace::{capabilities, config_object, network_policy, put_limits, tier, told};
+use crate::arguments::{SetArguments, Span, Switch};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
@@ -20,11 +20,26 @@ pub(crate) async fn set(context: &Context, client: &Client, arguments: SetArgume
         Some(None) => Some(None),
         None => None,
     };
+    let network = network_policy(&arguments.network);
+    let doors = match (arguments.model_door.as_slice(), arguments.tool_door, &network) {
+        ([], None, None) => None,
+        (models, tools, _) => {
+            // What is not said stays as it is.
+            let known = client.workspace(&id).await?.doors.unwrap_or_default();
+            let models = match models {
+                [] => known.models,
+                models => models.iter().filter(|model| !model.is_empty()).cloned().collect(),
+            };
+            let network = network.or(known.network);
+            Some(Doors { models, tools: tools.map(Switch::is_on).or(known.tools), network })
+        }
+    };
     let patch = PatchWorkspace {
         provider,
         capabilities: capabilities(&arguments.capability)?.map(Some),
         tier: tier(arguments.tier.as_deref())?,
         prompts: arguments.prompt.into_iter().map(|(name, text)| (name, taken_back_if_empty(text))).collect(),
+        doors,
         name: arguments.name,
         parent_id,
         role: arguments.role.map(taken_back_if_empty),

@@ -288,6 +288,7 @@ fn plan(
             provision_timeout_seconds: spec.provision_timeout_seconds,
             hibernate_after_seconds: spec.hibernate_after_seconds,
             max_concurrent_tasks: spec.max_concurrent_tasks,
+            doors: spec.doors,
         },
         agent: spec.agent,
         template: spec.template,

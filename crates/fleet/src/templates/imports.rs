@@ -343,6 +343,7 @@ fn planned_from(
             provision_timeout_seconds: timeout.or(blueprint.provision_timeout_seconds.max(longest)),
             hibernate_after_seconds: blueprint.hibernate_after_seconds,
             max_concurrent_tasks: blueprint.max_concurrent_tasks,
+            doors: blueprint.doors.unwrap_or_default(),
         },
         agent,
         template: stamp,

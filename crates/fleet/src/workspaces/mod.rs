@@ -21,7 +21,7 @@ use warren_model::{
     Workspace, WorkspaceId, WorkspaceSpec,
 };
 use warren_rules::access::audit::relaxations;
-use warren_rules::boxes::{ceilings, command_policy, tier};
+use warren_rules::boxes::{ceilings, command_policy, doors, tier};
 use warren_rules::lifecycle::{self, hosted, residents};
 use warren_service::{Action, Actor, Context, Error, Identity};
 use warren_store::{Page, WorkspaceQuery, WriteTx};
@@ -170,6 +170,7 @@ impl Workspaces {
                 hibernate_after_seconds: request.options.hibernate_after_seconds,
                 max_concurrent_tasks: request.options.max_concurrent_tasks,
                 agent: request.agent,
+                doors: request.options.doors,
                 template: request.template,
                 ..WorkspaceSpec::new(request.provider, capabilities)
             },
@@ -300,6 +301,7 @@ fn check_agent(spec: &WorkspaceSpec) -> Result<(), Error> {
     }
     residents::check(spec)
         .map_err(|breach| Error::with_detail(ErrorCode::InvalidRequest, breach.sentence()))?;
+    doors::check(spec).map_err(|breach| Error::with_detail(ErrorCode::InvalidRequest, breach.sentence()))?;
     hosted::check(spec).map_err(|problem| Error::with_detail(ErrorCode::InvalidRequest, problem.to_string()))
 }
 

@@ -36,6 +36,7 @@ impl Workspaces {
         };
         let is_about_place = judge.is_some();
         let (inputs, actor) = (self.signals.inputs(&who.principal), Actor::of(who));
+        let has_doors = patch.doors.is_some();
         let changed = self
             .context
             .write_with_retries(expected_version.is_none(), move |tx| {
@@ -47,6 +48,9 @@ impl Workspaces {
         if is_about_place {
             // What failed in this process before is to be tried again, with what is wanted now.
             let _ = self.registry.reset(id);
+        }
+        if has_doors && let Some(row) = changed.first() {
+            self.reconciler.attend_doors(row).await;
         }
         self.reconciler.run_all(changed)
     }
@@ -151,11 +155,12 @@ fn apply_fields(
     put(&mut spec.agent.prompts, Some(&prompts), "prompts", &mut fields);
     let peers = patch.peers.clone().map(|policy| policy.filter(|policy| *policy != PeerPolicy::default()));
     put(&mut spec.peers, peers.as_ref(), "peers", &mut fields);
+    put(&mut spec.doors, patch.doors.as_ref(), "doors", &mut fields);
     if fields.contains(&"name") {
         require_free_name(tx, row)?;
     }
     let spec = &row.spec;
-    if ["command", "agent", "model", "prompts"].iter().any(|name| fields.contains(name)) {
+    if ["command", "agent", "model", "prompts", "doors"].iter().any(|name| fields.contains(name)) {
         check_agent(spec)?;
     }
     if fields.contains(&"agent") {

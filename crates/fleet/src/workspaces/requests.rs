@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warren_model::{
-    AgentName, AgentSpec, CapabilitySet, Desired, ErrorCode, PeerPolicy, ProviderConfig, Runtime,
+    AgentName, AgentSpec, CapabilitySet, Desired, DoorSpec, ErrorCode, PeerPolicy, ProviderConfig, Runtime,
     TemplateStamp, Tier, WorkspaceId, WorkspaceName,
 };
 use warren_service::Error;
@@ -36,6 +36,7 @@ pub struct WorkspaceOptions {
     pub provision_timeout_seconds: Option<u32>,
     pub hibernate_after_seconds: Option<u32>,
     pub max_concurrent_tasks: Option<u32>,
+    pub doors: DoorSpec,
 }
 
 impl WorkspaceOptions {
@@ -56,6 +57,9 @@ impl WorkspaceOptions {
         }
         if self.max_concurrent_tasks.is_some_and(|count| !(1..=1_000).contains(&count)) {
             return invalid("max_concurrent_tasks: expected 1 to 1000");
+        }
+        if let Some(problem) = self.doors.problem() {
+            return invalid(&problem);
         }
         Ok(())
     }
@@ -88,6 +92,8 @@ pub struct PatchWorkspace {
     pub tier: Option<Tier>,
     /// Whom it talks to; an inner `None`: its family.
     pub peers: Option<Option<PeerPolicy>>,
+    /// All of them anew.
+    pub doors: Option<DoorSpec>,
 }
 
 impl PatchWorkspace {
@@ -102,6 +108,7 @@ impl PatchWorkspace {
             provision_timeout_seconds: self.provision_timeout_seconds.flatten(),
             hibernate_after_seconds: self.hibernate_after_seconds.flatten(),
             max_concurrent_tasks: self.max_concurrent_tasks.flatten(),
+            doors: self.doors.clone().unwrap_or_default(),
         };
         options.check()?;
         self.peers.iter().flatten().try_for_each(check_peer_policy)

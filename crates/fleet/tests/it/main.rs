@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
 mod audit;
+mod backups;
 mod budgets;
 mod bundles;
 mod lifecycle;

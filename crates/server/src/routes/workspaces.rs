@@ -106,6 +106,7 @@ pub(super) async fn patch(
             .peers
             .map(|policy| policy.as_ref().map(convert::exchange::peer_policy_from).transpose())
             .transpose()?,
+        doors: body.doors.map(convert::doors_from).transpose()?,
     };
     let workspace = app.fleet.workspaces.patch(&who, id, patch, expected_version(&headers)?).await?;
     answer(&app, &who, &workspace).await
