@@ -173,44 +173,34 @@ impl Bundles {
                 return told;
             }
         };
+        let writer = FileWriter { bundles: self, who, row: &row, workspace: &**lease.workspace() };
         for path in contents.directories {
-            self.write_one(who, &row, &**lease.workspace(), &path, None, &mut told).await;
+            writer.write(&path, None, &mut told).await;
         }
         for (path, bytes, is_executable) in contents.files {
-            let is_written =
-                self.write_one(who, &row, &**lease.workspace(), &path, Some(bytes), &mut told).await;
+            let is_written = writer.write(&path, Some(bytes), &mut told).await;
             if is_written && is_executable {
                 told.executable.push(path.as_str().to_owned());
             }
         }
         told
     }
+}
 
+/// Writes the files of one workspace, for whoever imports it.
+struct FileWriter<'a> {
+    bundles: &'a Bundles,
+    who: &'a Identity,
+    row: &'a Row,
+    workspace: &'a dyn Workspace,
+}
+
+impl FileWriter<'_> {
     /// A file, or a directory where there are no bytes. Returns whether it is there now.
-    async fn write_one(
-        &self,
-        who: &Identity,
-        row: &Row,
-        workspace: &dyn Workspace,
-        path: &WorkspacePath,
-        bytes: Option<Vec<u8>>,
-        told: &mut ImportedFiles,
-    ) -> bool {
-        let written = async {
-            let fs = fs_of(workspace)?;
-            match bytes {
-                Some(bytes) => {
-                    let contents = stream::once(async move { Ok(Bytes::from(bytes)) }).boxed();
-                    let written = fs.write(path, contents, WriteMode::CreateNew).await?;
-                    Ok((FileChange::Write, written.bytes))
-                }
-                None => fs.mkdir(path).await.map(|()| (FileChange::Mkdir, 0)),
-            }
-        };
-        let written: Result<(FileChange, u64), warren_workspace::Error> = written.await;
-        match written {
+    async fn write(&self, path: &WorkspacePath, bytes: Option<Vec<u8>>, told: &mut ImportedFiles) -> bool {
+        match self.try_write(path, bytes).await {
             Ok((change, bytes)) => {
-                journal::file_changed(&self.fleet, who, row, change, path, bytes);
+                journal::file_changed(&self.bundles.fleet, self.who, self.row, change, path, bytes);
                 told.written += u32::from(change == FileChange::Write);
                 told.bytes += bytes;
                 true
@@ -223,6 +213,21 @@ impl Bundles {
                 false
             }
         }
+    }
+
+    async fn try_write(
+        &self,
+        path: &WorkspacePath,
+        bytes: Option<Vec<u8>>,
+    ) -> Result<(FileChange, u64), warren_workspace::Error> {
+        let fs = fs_of(self.workspace)?;
+        let Some(bytes) = bytes else {
+            fs.mkdir(path).await?;
+            return Ok((FileChange::Mkdir, 0));
+        };
+        let contents = stream::once(async move { Ok(Bytes::from(bytes)) }).boxed();
+        let written = fs.write(path, contents, WriteMode::CreateNew).await?;
+        Ok((FileChange::Write, written.bytes))
     }
 }
 

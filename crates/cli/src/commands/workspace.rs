@@ -84,7 +84,26 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
     if workspace.status == Status::Failed {
         return Err(failed_to_open(&workspace).into());
     }
+    note_missing_agent(context, &workspace);
     Ok(Exit::OK)
+}
+
+/// An agent that nobody has started yet is waited for in vain, and the workspace fails: that is told at once.
+fn note_missing_agent(context: &Context, workspace: &Workspace) {
+    let (name, minutes) = (&workspace.name, workspace.provision_timeout_ms.div_ceil(60_000));
+    if workspace.status != Status::AwaitingAgent || is_coming(workspace) {
+        return;
+    }
+    let how = match workspace.runtime {
+        Runtime::Hosted => return,
+        Runtime::Resident => {
+            format!("name its program with `warren ws set {name} -- PROGRAM`, and restart it")
+        }
+        Runtime::External => format!("start one with `warren runner --workspace {name} -- PROGRAM`"),
+    };
+    context
+        .output
+        .note(&format!("It waits for its agent, and fails in {minutes} minutes without one: {how}."));
 }
 
 /// Absent where nothing is said of them, so that a template's stay.

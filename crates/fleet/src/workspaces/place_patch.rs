@@ -1,7 +1,8 @@
 //! Changing what a workspace is given: its provider's config, its capabilities and its tier (F3). Judged as if it were made
 //! now, except that nobody is held to what it has already.
 
-use warren_model::{Ceilings, ErrorCode, ProviderConfig, Workspace};
+use warren_model::{Ceilings, ErrorCode, ProviderConfig, ProviderKind, Workspace};
+use warren_rules::boxes::config_change::ConfigChangeRefusal;
 use warren_rules::boxes::{ceilings, config_change, tier};
 use warren_service::Error;
 use warren_workspace::Registry;
@@ -61,11 +62,17 @@ impl PlaceJudge {
 }
 
 fn changed_config(known: &ProviderConfig, changes: &serde_json::Value) -> Result<ProviderConfig, Error> {
+    let refused =
+        |refusal: ConfigChangeRefusal| Error::with_detail(ErrorCode::InvalidConfig, refusal.sentence());
+    // Before the fields of one provider are read as those of another.
+    let kind = changes.get("kind").and_then(serde_json::Value::as_str).and_then(ProviderKind::parse);
+    if kind.is_some_and(|kind| kind != known.kind()) {
+        return Err(refused(ConfigChangeRefusal::OtherKind));
+    }
     let at = if changes.is_object() { "provider." } else { "provider: " };
     let wanted = known
         .changed(changes)
         .map_err(|problem| Error::with_detail(ErrorCode::InvalidConfig, format!("{at}{problem}")))?;
-    config_change::check(known, &wanted)
-        .map_err(|refusal| Error::with_detail(ErrorCode::InvalidConfig, refusal.sentence()))?;
+    config_change::check(known, &wanted).map_err(refused)?;
     Ok(wanted)
 }

@@ -129,7 +129,7 @@ async fn a_config_that_no_new_workspace_could_have_is_refused_with_its_field() {
             (json!({ "kind": "local" }), ErrorCode::InvalidConfig, "provider.kind: a workspace keeps"),
             (json!({ "colour": 1 }), ErrorCode::InvalidConfig, "provider.unknown field `colour`"),
             (json!({ "max_file_mb": "x" }), ErrorCode::InvalidConfig, "provider.max_file_mb: "),
-            (json!({ "max_total_mb": 0 }), ErrorCode::InvalidConfig, ""),
+            (json!({ "max_total_mb": 1_000_000 }), ErrorCode::InvalidConfig, ""),
             (json!([]), ErrorCode::InvalidConfig, "provider: expected an object"),
         ] {
             let (found, detail) = refused(&bed, &bed.operator, id, provider(changes.clone())).await;
