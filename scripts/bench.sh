@@ -17,6 +17,7 @@ benches=(
   "warren-providers sandbox"
   "warren-cli exec_over_http"
   "warren-cli file_operations"
+  "warren-cli model_door"
   "warren-cli messages"
   "warren-cli event_readers"
   "warren-cli sessions"

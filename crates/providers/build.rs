@@ -12,7 +12,7 @@ use std::process::Command;
 
 fn main() {
     let crates = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");
-    for watched in ["init", "confined-fs", "runner", "api", "doors"] {
+    for watched in ["init", "confined-fs", "runner", "api", "doors", "line"] {
         println!("cargo::rerun-if-changed={}", crates.join(watched).join("src").display());
         println!("cargo::rerun-if-changed={}", crates.join(watched).join("Cargo.toml").display());
     }

@@ -24,12 +24,16 @@ mod definitions;
 mod engine;
 mod hosted;
 mod model_catalog;
+mod model_door;
 mod models;
 mod offers;
 mod provider_models;
 mod request_heads;
 mod schemas;
+mod session_input;
+mod session_keys;
 mod sessions;
+mod shown_context;
 mod streams;
 mod tool_rules;
 mod tools;
@@ -40,11 +44,14 @@ pub use definitions::Definitions;
 pub use engine::Engine;
 pub use hosted::HostedAgents;
 pub use model_catalog::ModelCatalog;
+pub use model_door::{DoorAnswer, DoorBody, DoorRequest, MAX_DOOR_BODY_BYTES, ModelDoor};
 pub use models::{KnownModels, KnownProvider, ModelCaller, Models};
 pub use provider_models::{EnvironmentKeys, ProviderModels};
 pub use sessions::{
-    DEFAULT_STOP_SECONDS, HandedIn, MAX_STOP_SECONDS, NewSession, NewSessionMessage, Pending, Sessions,
+    DEFAULT_STOP_SECONDS, HandedIn, MAX_STOP_SECONDS, NewSession, NewSessionMessage, NewStop, Pending,
+    Sessions, Upgraded,
 };
+pub use shown_context::ShownContext;
 pub use streams::Follower;
 pub use tool_rules::{NewToolRule, ToolRuleFilter, ToolRules, scope_of};
 pub use warren_store::SessionQuery;
@@ -75,6 +82,8 @@ pub struct AgentHost {
     pub definitions: Definitions,
     pub sessions: Sessions,
     pub models: ModelCatalog,
+    /// For programs of boxes.
+    pub model_door: ModelDoor,
     pub chats: Chats,
     pub tool_rules: ToolRules,
     pub engine: Engine,
@@ -88,6 +97,7 @@ impl AgentHost {
         // It stops before the fleet does.
         let context = fleet.context.with_own_work();
         let catalog = ModelCatalog::new(fleet.clone(), Arc::clone(&models));
+        let model_door = ModelDoor::new(context.clone(), fleet.clone(), Arc::clone(&models));
         let surroundings = Surroundings::new(context.clone(), models);
         let streams = Streams::new(context.clone());
         let engine = Engine::new(
@@ -114,6 +124,7 @@ impl AgentHost {
             sessions,
             chats,
             models: catalog,
+            model_door,
             tool_rules,
             engine,
             hosted,

@@ -1,6 +1,7 @@
 //! The models that sessions ask: who answers for a name, and what it costs.
 
 use async_trait::async_trait;
+use warren_llm::passing::{PassedAnswer, PassedPath, PassedRequest};
 use warren_llm::{AnswerStream, ModelError};
 use warren_model::session::{ModelName, ModelRequest, TokenUsage};
 use warren_model::{OrgId, WorkspaceId};
@@ -53,6 +54,22 @@ pub trait Models: std::fmt::Debug + Send + Sync {
 
     /// What an answer cost, in millionths; nothing where no price is known.
     fn cost_micros(&self, model: &ModelName, usage: &TokenUsage) -> u64;
+
+    /// Whether a provider answers on this path of its own API.
+    fn answers_on(&self, _provider: &str, _path: PassedPath) -> bool {
+        false
+    }
+
+    /// Passes on a request that somebody else wrote, with the key that is kept for it.
+    async fn pass(
+        &self,
+        _caller: ModelCaller,
+        model: &ModelName,
+        _request: &PassedRequest,
+        _headers: &[(String, String)],
+    ) -> Result<PassedAnswer, ModelError> {
+        Err(ModelError::refused(format!("nobody answers for {model}")))
+    }
 
     /// Which providers there are, and whether this caller has a key for each.
     async fn known(&self, caller: ModelCaller) -> Result<KnownModels, Error>;

@@ -9,7 +9,8 @@
 
 use async_trait::async_trait;
 use warren_fleet::Fleet;
-use warren_llm::{Advice, AnswerStream, ApiKey, CallOptions, ModelClient as _, ModelError, Prices};
+use warren_llm::passing::{PassedAnswer, PassedPath, PassedRequest};
+use warren_llm::{Advice, AnswerStream, ApiKey, CallOptions, ModelClient as _, ModelError, Prices, Wire};
 use warren_model::SecretName;
 use warren_model::session::{ModelName, ModelRequest, TokenUsage};
 use warren_rules::sessions::TokenPrice;
@@ -67,6 +68,24 @@ impl Models for ProviderModels {
         self.models.start(request, CallOptions { key, resume }).await
     }
 
+    fn answers_on(&self, provider: &str, path: PassedPath) -> bool {
+        self.models.answers_on(provider, path)
+    }
+
+    async fn pass(
+        &self,
+        caller: ModelCaller,
+        model: &ModelName,
+        request: &PassedRequest,
+        headers: &[(String, String)],
+    ) -> Result<PassedAnswer, ModelError> {
+        let key = match self.models.key_name(&model.provider) {
+            Some(name) => self.key(caller, name).await.map_err(|error| unreadable(name, &error))?,
+            None => None,
+        };
+        self.models.pass(model, request, headers, key).await
+    }
+
     fn price(&self, model: &ModelName) -> Option<TokenPrice> {
         let (input, output) = self.prices.per_million(model)?;
         Some(TokenPrice { input, output })
@@ -78,7 +97,9 @@ impl Models for ProviderModels {
 
     async fn known(&self, caller: ModelCaller) -> Result<KnownModels, Error> {
         let mut providers = Vec::new();
-        for (name, settings) in &self.models.providers().0 {
+        // Those that agents can be run by.
+        let all = self.models.providers().0.iter().filter(|(_, settings)| settings.wire != Wire::Gemini);
+        for (name, settings) in all {
             let has_key = match &settings.key {
                 Some(key) => self.key(caller, key).await?.is_some(),
                 None => true,

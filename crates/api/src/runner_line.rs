@@ -5,12 +5,18 @@
 //!   runner ── RunnerRequest ──▶ Warren     what an HTTP request would say, to the same routes
 //!          ◀── RunnerAnswer ──             with the id of the request; others are ignored
 //! ```
+//!
+//! Lines that begin with `{"stream":` carry byte streams (`warren-line`). What carries the doors of a box alone asks nothing;
+//! its first line is [`DOORS_ARE_OPEN`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The longest line on either side. A runner keeps what it sends below it; Warren ends a line that is longer.
 pub const MAX_RUNNER_LINE_BYTES: usize = 4 << 20;
+
+/// Said by what carries the doors of a box, once programs can connect to them.
+pub const DOORS_ARE_OPEN: &str = r#"{"doors":"open"}"#;
 
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

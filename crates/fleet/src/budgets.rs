@@ -1,6 +1,6 @@
 //! What workspaces spend, and what they may (F36). Counted by Warren, never by what a runtime says.
 
-use warren_model::event::{WorkspaceBudgetExhausted, WorkspaceSpecChanged};
+use warren_model::event::{WorkspaceBudgetExhausted, WorkspaceModelCalled, WorkspaceSpecChanged};
 use warren_model::{AuditAction, AuditDetails, ErrorCode, Principal, Timestamp, Workspace, WorkspaceId};
 use warren_rules::access::budget::{Month, Standing, standing};
 use warren_service::{Action, Actor, Context, Error, Identity};
@@ -19,6 +19,15 @@ pub struct Budget {
     pub limit_micros: Option<u64>,
     pub spent_micros: u64,
     pub standing: Standing,
+}
+
+/// What is set aside for a call that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reservation {
+    id: WorkspaceId,
+    at: Timestamp,
+    /// Nothing where nobody counts.
+    micros: u64,
 }
 
 /// Cheap to clone.
@@ -103,6 +112,74 @@ impl Budgets {
     pub async fn check(&self, row: &Workspace) -> Result<(), Error> {
         let (row, now) = (row.clone(), self.context.now());
         self.context.store().read_few(move |tx| require_budget(tx, &row, now)).await
+    }
+
+    /// Sets aside the most that a call may cost, where somebody counts; refused where so much is not left (A14). What is
+    /// not settled, since this process died, stays spent: the call may have cost as much.
+    pub async fn reserve(&self, row: &Workspace, most_micros: u64) -> Result<Reservation, Error> {
+        let (row, now) = (row.clone(), self.context.now());
+        let id = row.id;
+        let seen = row.clone();
+        let is_counted = self
+            .context
+            .store()
+            .read_few(move |tx| {
+                let of_org = left_for_org(tx, seen.org_id, 0, now)?;
+                Ok::<_, Error>(of_org.is_some() || seen.spec.monthly_budget_micros.is_some())
+            })
+            .await?;
+        if !is_counted {
+            return Ok(Reservation { id, at: now, micros: 0 });
+        }
+        let reserved = self
+            .context
+            .store()
+            .write(move |tx| {
+                require_budget(tx, &row, now)?;
+                let month = Month::of(now).to_string();
+                let of_org = left_for_org(tx, row.org_id, 0, now)?;
+                let of_workspace = match standing(row.spec.monthly_budget_micros, tx.spent(row.id, &month)?) {
+                    Standing::Unlimited => None,
+                    Standing::Within { left_micros } => Some(left_micros),
+                    Standing::Exhausted => Some(0),
+                };
+                let Some(left) = [of_org, of_workspace].into_iter().flatten().min() else { return Ok(0) };
+                if most_micros > left {
+                    let detail =
+                        format!("{left} millionths are left this month, and the call may cost {most_micros}");
+                    return Err(Error::with_detail(ErrorCode::BudgetExhausted, detail));
+                }
+                tx.add_spending(row.id, &month, i64::try_from(most_micros).unwrap_or(i64::MAX))?;
+                Ok(most_micros)
+            })
+            .await?;
+        Ok(Reservation { id, at: now, micros: reserved })
+    }
+
+    /// Puts what a call cost in place of what was set aside for it, and tells of it.
+    pub async fn settle(&self, reservation: Reservation, called: WorkspaceModelCalled) -> Result<(), Error> {
+        let inputs = self.context.inputs(&Principal::workspace(reservation.id), ());
+        self.context
+            .store()
+            .write(move |tx| {
+                let Reservation { id, at, micros } = reservation;
+                let (then, month) = (Month::of(at).to_string(), Month::of(inputs.now).to_string());
+                if micros > 0 {
+                    tx.add_spending(id, &then, i64::try_from(micros).map_or(i64::MIN, |micros| -micros))?;
+                }
+                let cost = called.cost_micros;
+                let spent = tx.add_spending(id, &month, i64::try_from(cost).unwrap_or(i64::MAX))?;
+                let Some(row) = tx.workspace(id)? else { return Ok(()) };
+                tx.append_event(&event_of(&row, &inputs.by, inputs.now, called.clone()))?;
+                let limit = row.spec.monthly_budget_micros;
+                let before = standing(limit, spent.saturating_sub(cost));
+                if standing(limit, spent) == Standing::Exhausted && before != Standing::Exhausted {
+                    let data = WorkspaceBudgetExhausted { month, limit_micros: limit, spent_micros: spent };
+                    tx.append_event(&event_of(&row, &inputs.by, inputs.now, data))?;
+                }
+                Ok(())
+            })
+            .await
     }
 
     async fn budget_of(&self, row: &Workspace) -> Result<Budget, Error> {

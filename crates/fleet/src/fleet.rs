@@ -30,9 +30,9 @@ use crate::runtimes::Probes;
 use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
 use crate::sweeps::SweepParts;
 use crate::{
-    Audit, Backups, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations, Journal,
-    KeyRotation, Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets, Sweeps,
-    Templates, Throttle, Tokens, ToolRefusals, Uploads, Users, Workspaces,
+    Audit, Backups, BoxHolders, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations,
+    Journal, KeyRotation, Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets,
+    Sweeps, Templates, Throttle, Tokens, ToolRefusals, Uploads, Users, Workspaces,
 };
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
@@ -71,6 +71,7 @@ pub struct Services {
     pub sealer: Sealer,
     pub redactors: Redactors,
     pub audit: Audit,
+    pub box_holders: BoxHolders,
     pub backups: Backups,
     pub budgets: Budgets,
     pub bundles: Bundles,
@@ -115,6 +116,7 @@ impl Fleet {
         let signals = Signals::new(context.clone(), config);
         let audit = Audit::new(context.clone());
         let journal = Journal::new(context.clone());
+        let box_holders = BoxHolders::new(replica.clone(), registry.clone());
         let replicas = Replicas::new(context.clone(), replica, registry.clone());
         let access = WorkspaceAccess::new(context.clone(), audit.clone(), replicas.clone());
         let tokens = Tokens::new(context.clone(), access.clone());
@@ -153,7 +155,13 @@ impl Fleet {
             reconciler: reconciler.clone(),
             removed: broadcast::channel(REMOVALS_BUFFER).0,
         };
-        let imports = Imports::new(context.clone(), signals.clone(), workspaces.clone(), values.clone());
+        let imports = Imports::new(
+            context.clone(),
+            signals.clone(),
+            workspaces.clone(),
+            values.clone(),
+            redactors.clone(),
+        );
         let probes = Probes::new(context.clone(), signals.clone(), registry.clone(), probe);
         let sweeps = Sweeps::new(SweepParts {
             context: context.clone(),
@@ -168,7 +176,7 @@ impl Fleet {
         Self(Arc::new(Services {
             backups: Backups::new(context.clone(), sealer.clone(), data_folder),
             budgets: Budgets::new(context.clone(), access.clone()),
-            bundles: Bundles::new(context.clone(), access.clone(), imports.clone()),
+            bundles: Bundles::new(context.clone(), access.clone(), imports.clone(), redactors.clone()),
             image_logins: ImageLogins::new(context.clone(), sealer.clone()),
             invitations: Invitations::new(context.clone()),
             orgs: Orgs::new(context.clone()),
@@ -183,7 +191,14 @@ impl Fleet {
             ),
             positions: Positions::new(context.clone(), access.clone()),
             runtimes: Runtimes::new(context.clone(), config, redactors.clone(), probes),
-            secrets: Secrets::new(context.clone(), access, sealer.clone(), values, rollout),
+            secrets: Secrets::new(
+                context.clone(),
+                access,
+                sealer.clone(),
+                values,
+                rollout,
+                residents.clone(),
+            ),
             templates: Templates::new(context.clone(), config),
             event_log: EventLog::new(context.clone()),
             throttle: Throttle::new(context.clone()),
@@ -194,6 +209,7 @@ impl Fleet {
             sealer,
             redactors,
             audit,
+            box_holders,
             imports,
             journal,
             residents,
@@ -206,10 +222,17 @@ impl Fleet {
     }
 
     /// Takes up what an earlier process left: known workspaces are declared to the registry, unfinished changes go
-    /// on. Returns when every workspace is known; the unfinished work runs in the background.
+    /// on. Returns when every workspace is known; the unfinished work runs in the background. A replica that only serves
+    /// clients takes up nothing.
     pub async fn start(&self, version: &str) -> Result<(), Error> {
         self.backups.delete_leftovers();
         self.replicas.join().await?;
+        if !self.box_holders.role().opens_boxes() {
+            return self
+                .context
+                .append(self.server_event(ServerStarted { version: version.to_owned() }))
+                .await;
+        }
         self.reconciler.take_up_all().await?;
         self.context.append(self.server_event(ServerStarted { version: version.to_owned() })).await?;
         let rotation = self.key_rotation.clone();
@@ -218,6 +241,9 @@ impl Fleet {
                 tracing::warn!(%error, "secrets could not be looked through");
             }
         });
+        if !self.box_holders.is_alone() {
+            self.reconciler.follow_others_in_background();
+        }
         self.sweeps.start();
         Ok(())
     }

@@ -20,6 +20,8 @@ mod error;
 pub mod estimate;
 mod models;
 mod parameters;
+#[cfg(feature = "server")]
+pub mod passing;
 mod prices;
 mod providers;
 pub mod retry;

@@ -72,6 +72,22 @@ impl Models {
         self.providers.get(provider)?.key.as_deref()
     }
 
+    #[cfg(feature = "server")]
+    pub(crate) fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
+    #[cfg(feature = "server")]
+    pub(crate) const fn timers(&self) -> Timers {
+        self.timers
+    }
+
+    /// A script as it answers on the wires.
+    #[cfg(feature = "server")]
+    pub(crate) fn scripted_server(&self, name: &str) -> Result<crate::server::WireScript, ModelError> {
+        self.scripted(name).map(ScriptedModel::on_wires)
+    }
+
     fn scripted(&self, name: &str) -> Result<&ScriptedModel, ModelError> {
         self.scripts.get(name).ok_or_else(|| {
             let known: Vec<_> = self.scripts.keys().map(String::as_str).collect();
@@ -101,7 +117,7 @@ impl Models {
         let reader: Box<dyn WireReader> = match settings.wire {
             Wire::Anthropic => Box::new(wires::anthropic::events::Reader::new(builder)),
             Wire::Responses => Box::new(wires::responses::events::Reader::new(builder, settings.background)),
-            Wire::Chat | Wire::Scripted => Box::new(wires::chat::events::Reader::new(builder)),
+            Wire::Chat | Wire::Gemini | Wire::Scripted => Box::new(wires::chat::events::Reader::new(builder)),
         };
         let mut headers: Vec<_> =
             settings.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -145,6 +161,12 @@ impl ModelClient for Models {
         match settings.wire {
             Wire::Scripted => self.scripted(&request.model.model)?.start(request, options).await,
             Wire::Anthropic | Wire::Responses | Wire::Chat => self.call(settings, request, options).await,
+            Wire::Gemini => {
+                let sentence = format!(
+                    "{provider} is asked by programs in boxes alone; agents of Warren's own have other models"
+                );
+                Err(ModelError::new(Advice::Fallback, sentence))
+            }
         }
     }
 }

@@ -17,6 +17,8 @@ pub enum Wire {
     Responses,
     /// Chat Completions, which many others speak too.
     Chat,
+    /// Gemini's API, for programs in boxes alone: agents that Warren runs itself do not speak it.
+    Gemini,
     /// A script, in this process.
     Scripted,
 }
@@ -27,6 +29,7 @@ impl Wire {
             Self::Anthropic => "anthropic",
             Self::Responses => "responses",
             Self::Chat => "chat",
+            Self::Gemini => "gemini",
             Self::Scripted => "scripted",
         }
     }
@@ -37,6 +40,7 @@ impl Wire {
             Self::Anthropic => "/messages",
             Self::Responses => "/responses",
             Self::Chat => "/chat/completions",
+            Self::Gemini => "/models",
             Self::Scripted => "",
         }
     }
@@ -83,7 +87,7 @@ impl ProviderSettings {
         match (&self.version, self.wire) {
             (Some(version), _) => version,
             (None, Wire::Anthropic) => VERSION_2026,
-            (None, Wire::Responses | Wire::Chat | Wire::Scripted) => "",
+            (None, Wire::Responses | Wire::Chat | Wire::Gemini | Wire::Scripted) => "",
         }
     }
 
@@ -101,7 +105,7 @@ impl ProviderSettings {
             (Wire::Anthropic, Some(_)) => {
                 Some(("version", format!("expected `{VERSION_2023}` or `{VERSION_2026}`")))
             }
-            (Wire::Responses | Wire::Chat | Wire::Scripted, Some(_)) => {
+            (Wire::Responses | Wire::Chat | Wire::Gemini | Wire::Scripted, Some(_)) => {
                 Some(("version", "this wire has no versions".to_owned()))
             }
         }
@@ -117,8 +121,10 @@ impl Default for Providers {
     fn default() -> Self {
         let openai = "https://api.openai.com/v1";
         let anthropic = "https://api.anthropic.com/v1";
+        let google = "https://generativelanguage.googleapis.com/v1beta";
         let all = [
             ("anthropic", ProviderSettings::new(Wire::Anthropic, anthropic, Some("ANTHROPIC_API_KEY"))),
+            ("google", ProviderSettings::new(Wire::Gemini, google, Some("GEMINI_API_KEY"))),
             ("openai", ProviderSettings::new(Wire::Responses, openai, Some("OPENAI_API_KEY"))),
             ("openai-chat", ProviderSettings::new(Wire::Chat, openai, Some("OPENAI_API_KEY"))),
             ("scripted", ProviderSettings::new(Wire::Scripted, "", None)),
@@ -168,7 +174,7 @@ mod tests {
         let providers = Providers::default().with([("local".to_owned(), local)]);
         assert_eq!(providers.complaints(), []);
         let names: Vec<_> = providers.0.keys().map(String::as_str).collect();
-        assert_eq!(names, ["anthropic", "local", "openai", "openai-chat", "scripted"]);
+        assert_eq!(names, ["anthropic", "google", "local", "openai", "openai-chat", "scripted"]);
     }
 
     // A10: bad input

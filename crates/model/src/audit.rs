@@ -50,6 +50,8 @@ audit_words! {
         BudgetSet = "budget.set",
         /// A runtime was taken in, with a credential of its own.
         RuntimeRegistered = "runtime.registered",
+        /// A runtime changed its agent card, and with it perhaps where its messages go.
+        RuntimeCardChanged = "runtime.card_changed",
         /// An operator had a sweep run now.
         SweepRun = "sweep.run",
         /// Somebody took a copy of everything.

@@ -67,7 +67,10 @@ error_codes! {
     WorkspaceNotReady = "workspace_not_ready", 409, "The workspace is not in a state that allows this.", "See its status and reason; wait, resume or wake it.";
     WorkspaceFailed = "workspace_failed", 409, "The workspace could not be opened.", "See its reason with `warren ws show`; fix the cause, then reset it or create it again.";
     WorkspaceEvicted = "workspace_evicted", 503, "The workspace was lost while it was in use, and could not be opened again in time.", "Try again; see `warren ws show` if it keeps happening.";
-    WorkspaceElsewhere = "workspace_elsewhere", 503, "Another Warren on this database has the workspace's box.", "Ask that one; if it is gone, try again in half a minute.";
+    WorkspaceElsewhere = "workspace_elsewhere", 503, "Another Warren on this database has the workspace's box, and cannot be reached from here.", "Nothing was done. Try again in half a minute: if it is gone, another takes over. `detail` says what is missing otherwise.";
+    ReplicaLost = "replica_lost", 502, "The Warren that has the workspace's box broke off before it answered.", "It may have done what was asked, wholly or in part: look before you ask again.";
+    ForwardRefused = "forward_refused", 403, "The request says that another Warren passed it on, and that cannot be believed.", "Clients do not send `Warren-Forwarded`. Between replicas: give all of them the same key for secrets, and set their clocks.";
+    NotServedHere = "not_served_here", 421, "This Warren is a worker and serves no clients.", "Ask one that was started with `--role api` or `--role all`.";
     WorkspaceLimit = "workspace_limit", 409, "The org already has as many workspaces as allowed.", "Remove some, or raise `limits.max_workspaces_per_org`.";
     ParentNotFound = "parent_not_found", 422, "The parent workspace does not exist in this org.", "Name an existing workspace as parent, or none.";
     ParentCycle = "parent_cycle", 422, "A workspace cannot be its own ancestor.", "Choose another parent.";
@@ -109,6 +112,8 @@ error_codes! {
     RequiredEnvMissing = "required_env_missing", 412, "Variables that the template requires are not set. Nothing was created.", "Set what `missing` lists, or name in `provided_env` what the runtimes get elsewhere.";
     ParentNotCreated = "parent_not_created", 422, "The workspace above it could not be created.", "See the problem of the one above; import again below an existing workspace.";
     InvalidBundle = "invalid_bundle", 422, "The bundle is not valid.", "`detail` names the field; export it again with `warren bundle export`.";
+    BundleTooLarge = "bundle_too_large", 413, "The bundle would be larger than this Warren takes in.", "Export without files, fewer workspaces at once, or raise `limits.max_bundle_bytes`; `detail` names the workspace.";
+    BundleNotMade = "bundle_not_made", 422, "Not created, since another workspace of the bundle could not be: a bundle is made whole or not at all.", "See the problems of the others, mend them, and import the bundle again.";
     BundleNewer = "bundle_newer", 422, "The bundle was written by a newer Warren.", "Import it with that version or a later one; nothing was created.";
     // Agents and sessions
     InvalidAgent = "invalid_agent", 422, "The agent's definition is not valid.", "`detail` names the field; mend it and store it again with `warren agent put FILE`.";

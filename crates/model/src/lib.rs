@@ -4,6 +4,7 @@
 //! others do not, since `Serialize` is a promise to strangers.
 
 mod agent;
+mod agent_change;
 mod approval;
 mod audit;
 mod backoff;
@@ -13,6 +14,7 @@ mod ceilings;
 mod conversation;
 mod delegation;
 mod document;
+mod doors;
 mod error_code;
 pub mod event;
 mod failure;
@@ -22,6 +24,7 @@ mod limits;
 mod made_with;
 mod memory;
 mod message;
+mod network;
 mod people;
 mod principal;
 mod probe;
@@ -29,6 +32,7 @@ mod provider_config;
 mod push_config;
 mod reference;
 mod registration;
+mod runner_spec;
 mod schedule;
 mod secret;
 pub mod session;
@@ -49,18 +53,23 @@ pub use agent::{
     AgentDefinition, AgentLimits, AgentName, AgentTools, AgentVersion, ClientTool, InvalidAgentName, Merge,
     PolicyDecision, PolicyRule, StateField, StoredAgent,
 };
+pub use agent_change::{AgentChange, AgentChangeKind};
 pub use approval::{Approval, ApprovalState, ApprovalSubject};
 pub use audit::{
     AuditAction, AuditDetails, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind,
     NewAuditEntry, canonical_json,
 };
 pub use backoff::Backoff;
-pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
+pub use bundle::{
+    Bundle, BundleError, BundleFile, BundleFiles, BundleMemory, BundleNode, BundleOrigin, BundlePeer,
+    BundlePeers, BundleSchedule,
+};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
 pub use ceilings::{Ceilings, TierCeilings};
 pub use conversation::{ChatMessage, Conversation};
 pub use delegation::{Delegation, DelegationState, PeerCircle, PeerPolicy};
 pub use document::{DocumentError, MAX_DOCUMENT_BYTES, parse_yaml, read_document};
+pub use doors::{DoorSpec, InvalidModelGrant, ModelGrant};
 pub use error_code::{ErrorCode, ErrorEntry};
 pub use event::{Event, EventData, EventField, EventJson, EventKind, NewEvent};
 pub use failure::PublicFailure;
@@ -77,6 +86,7 @@ pub use limits::{Limits, MIB};
 pub use made_with::MadeWithToken;
 pub use memory::{Memory, MemoryPlace, MemoryScope};
 pub use message::{Artifact, Content, Message, Part, Role, WORKSPACE_SCHEME, fingerprint};
+pub use network::{HostGrant, NetworkGrant, NetworkPolicy, NetworkScheme, NetworkSet};
 pub use people::{
     Holder, InvalidShortName, Invitation, InvitationSecret, InvitationState, Member, Org, OrgQuotas, OrgRole,
     ShortName, User, UserIdentity,
@@ -91,6 +101,7 @@ pub use provider_config::{
 pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
+pub use runner_spec::{RunnerAdapter, RunnerSpec};
 pub use schedule::{
     MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleChange, ScheduleRun, SkipReason,
     Timing,

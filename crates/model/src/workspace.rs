@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::text_enum::text_enum;
 use crate::{
-    AgentSpec, CapabilitySet, OrgId, PeerPolicy, ProviderConfig, Ref, TemplateStamp, Timestamp, WorkspaceId,
+    AgentSpec, CapabilitySet, DoorSpec, OrgId, PeerPolicy, ProviderConfig, Ref, TemplateStamp, Timestamp,
+    WorkspaceId,
 };
 
 text_enum! {
@@ -139,6 +140,9 @@ pub struct WorkspaceSpec {
     /// What its agent is told to be (F50).
     #[serde(default, skip_serializing_if = "AgentSpec::is_empty")]
     pub agent: AgentSpec,
+    /// What its programs reach through Warren (A81).
+    #[serde(default, skip_serializing_if = "DoorSpec::is_empty")]
+    pub doors: DoorSpec,
     /// What it was made from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<TemplateStamp>,
@@ -172,6 +176,7 @@ impl WorkspaceSpec {
             hibernate_after_seconds: None,
             max_concurrent_tasks: None,
             agent: AgentSpec::default(),
+            doors: DoorSpec::default(),
             template: None,
             peers: None,
             monthly_budget_micros: None,

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! Several may ask at once: one waits for a message while others tell how theirs goes. Lines are written by a task of their
-//! own, so that one who stops waiting in the middle leaves no half of a line behind.
+//! own, so that one who stops waiting in the middle leaves no half of a line behind. Byte streams (`warren_line`) are on the
+//! same line; requests go before them.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,11 +21,13 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use warren_api::{
-    AnswerMessage, Claim, ClaimMessage, Heartbeat, HeartbeatAnswer, ProgressTaken, RegisterRuntime,
-    RegisteredRuntime, ReportProgress, RunnerAnswer, RunnerRequest,
+    AnswerMessage, Approval, Claim, ClaimMessage, Heartbeat, HeartbeatAnswer, ProgressTaken, RegisterRuntime,
+    RegisteredRuntime, ReportProgress, RequestApproval, RunnerAnswer, RunnerRequest, WithdrawApproval,
 };
 
-use crate::{ApiError, WarrenApi};
+use warren_line::{Multiplexer, Received, Side, is_frame};
+
+use crate::{ApiError, WarrenApi, doors};
 
 /// Longer than any answer takes; a claim waits for less.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -36,6 +39,7 @@ pub struct LineApi {
     requests: mpsc::Sender<Vec<u8>>,
     waiting: Arc<Waiting>,
     last_id: AtomicU64,
+    streams: Multiplexer,
     ends: [JoinHandle<()>; 2],
 }
 
@@ -92,9 +96,21 @@ impl LineApi {
     {
         let waiting = Arc::new(Waiting(Mutex::new(Some(HashMap::new()))));
         let (sender, unwritten) = mpsc::channel(MAX_UNWRITTEN);
-        let reading = tokio::spawn(read(answers, Arc::clone(&waiting)));
-        let writing = tokio::spawn(write(requests, unwritten, Arc::clone(&waiting)));
-        Self { requests: sender, waiting, last_id: AtomicU64::new(0), ends: [reading, writing] }
+        let streams = Multiplexer::new(Side::InBox);
+        let reading = tokio::spawn(read(answers, Arc::clone(&waiting), streams.clone()));
+        let writing = tokio::spawn(write(requests, unwritten, Arc::clone(&waiting), streams.clone()));
+        Self { requests: sender, waiting, last_id: AtomicU64::new(0), streams, ends: [reading, writing] }
+    }
+
+    /// The byte streams of the line, for the doors of the box.
+    pub fn streams(&self) -> &Multiplexer {
+        &self.streams
+    }
+
+    /// Completes when nobody is at the other end any more.
+    pub async fn ended(&mut self) {
+        let [reading, _] = &mut self.ends;
+        let _ = reading.await;
     }
 
     async fn ask<T: DeserializeOwned>(
@@ -103,10 +119,20 @@ impl LineApi {
         path: String,
         body: &impl Serialize,
     ) -> Result<T, ApiError> {
+        self.send("POST", token, path, body).await
+    }
+
+    async fn send<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        token: &str,
+        path: String,
+        body: &impl Serialize,
+    ) -> Result<T, ApiError> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let unwritable = |error: serde_json::Error| ApiError::Unreachable(error.to_string());
         let body = serde_json::to_value(body).map_err(unwritable)?;
-        let request = RunnerRequest { id, method: "POST".into(), path, token: token.to_owned(), body };
+        let request = RunnerRequest { id, method: method.to_owned(), path, token: token.to_owned(), body };
         let mut line = serde_json::to_vec(&request).map_err(unwritable)?;
         line.push(b'\n');
         let answer = self.waiting.expect(id)?;
@@ -132,27 +158,41 @@ impl Drop for LineApi {
     }
 }
 
-async fn read(answers: impl AsyncRead + Unpin, waiting: Arc<Waiting>) {
+/// Waits for nothing but the next line: whoever is slow to take what it brings holds up nobody else.
+async fn read(answers: impl AsyncRead + Unpin, waiting: Arc<Waiting>, streams: Multiplexer) {
     let mut lines = BufReader::new(answers).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        if let Ok(answer) = serde_json::from_str(&line) {
+        if is_frame(line.as_bytes()) {
+            if let Received::Opened { target, stream } = streams.receive(line.as_bytes()) {
+                tokio::spawn(doors::connect(target, stream));
+            }
+        } else if let Ok(answer) = serde_json::from_str(&line) {
             waiting.hand_out(answer);
         }
     }
     waiting.end();
+    streams.end();
 }
 
 async fn write(
     mut requests: impl AsyncWrite + Unpin,
     mut unwritten: mpsc::Receiver<Vec<u8>>,
     waiting: Arc<Waiting>,
+    streams: Multiplexer,
 ) {
-    while let Some(line) = unwritten.recv().await {
+    loop {
+        let line = tokio::select! {
+            biased;
+            line = unwritten.recv() => line,
+            line = streams.next_line() => line,
+        };
+        let Some(line) = line else { break };
         if requests.write_all(&line).await.is_err() || requests.flush().await.is_err() {
             break;
         }
     }
     waiting.end();
+    streams.end();
 }
 
 impl WarrenApi for LineApi {
@@ -187,5 +227,27 @@ impl WarrenApi for LineApi {
     ) -> Result<(), ApiError> {
         let path = format!("/api/v1/workspaces/{workspace}/queue/{message}/answer");
         self.ask::<Value>(token, path, answer).await.map(drop)
+    }
+
+    async fn ask_approval(
+        &self,
+        token: &str,
+        workspace: &str,
+        question: &RequestApproval,
+    ) -> Result<Approval, ApiError> {
+        self.ask(token, format!("/api/v1/workspaces/{workspace}/approvals"), question).await
+    }
+
+    async fn decision(&self, token: &str, approval: &str, wait_ms: u64) -> Result<Approval, ApiError> {
+        self.send("GET", token, format!("/api/v1/approvals/{approval}?wait_ms={wait_ms}"), &()).await
+    }
+
+    async fn withdraw(
+        &self,
+        token: &str,
+        approval: &str,
+        withdrawal: &WithdrawApproval,
+    ) -> Result<Approval, ApiError> {
+        self.ask(token, format!("/api/v1/approvals/{approval}/withdraw"), withdrawal).await
     }
 }

@@ -12,9 +12,10 @@ use warren_model::{ErrorCode, TokenKind};
 use warren_operations::AccessWatch;
 use warren_service::Identity;
 
-use crate::App;
+use crate::box_doors::ThroughDoor;
 use crate::problem::{CurrentRequest, Failure};
 use crate::runner_gateway::FromBox;
+use crate::{App, forwarding};
 
 /// The routes of the API that answer without a token, and why.
 pub const PUBLIC: &[(&str, &str, &str)] = &[
@@ -56,9 +57,15 @@ pub(crate) async fn require_token(
     if from_box.is_none() && is_public(&request) {
         return Ok(next.run(request).await);
     }
-    let mut identity = match identify(&app, request.method(), request.headers()).await {
-        Ok(identity) => identity,
-        Err(failure) => return Err(answer_failure(&app, failure)),
+    // Through the door of a box, the box is the proof.
+    let through_door = request.extensions_mut().remove::<ThroughDoor>();
+    let is_through_door = through_door.is_some();
+    let mut identity = match through_door {
+        Some(ThroughDoor(identity)) => identity,
+        None => match identify(&app, request.method(), request.headers()).await {
+            Ok(identity) => identity,
+            Err(failure) => return Err(answer_failure(&app, failure)),
+        },
     };
     if let Some(FromBox(id)) = from_box
         && !identity.speaks_for_box(id)
@@ -67,16 +74,26 @@ pub(crate) async fn require_token(
         return Err(Failure::new(ErrorCode::Forbidden, detail));
     }
     identity.request_id = request.extensions().get::<CurrentRequest>().map(|request| request.0.clone());
-    app.fleet
-        .throttle
-        .admit(&identity)
-        .map_err(|refused| Failure::too_fast(refused.retry_after_seconds, refused.per_minute))?;
+    // The replica that passed it on has counted it.
+    if forwarding::mark_of(&request).is_none() {
+        app.fleet
+            .throttle
+            .admit(&identity)
+            .map_err(|refused| Failure::too_fast(refused.retry_after_seconds, refused.per_minute))?;
+    }
     let span = tracing::Span::current();
     span.record("principal.kind", identity.principal.kind.as_str());
     span.record("principal.id", identity.principal.id.as_str());
     request.extensions_mut().insert(Caller(identity));
+    if is_through_door {
+        request.extensions_mut().insert(InsideBox);
+    }
     Ok(next.run(request).await)
 }
+
+/// Whoever asks is a program of the box: what it can do there itself, it needs nobody for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InsideBox;
 
 fn is_public(request: &Request) -> bool {
     let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);

@@ -8,7 +8,10 @@
 //! the API is reached, and `auth` lets nobody in but those who speak for the box's own workspace, whatever else their token
 //! would be good for. A runner may ask several things at once, and is answered as they come; when it ends, so does what it
 //! waited for.
+//!
+//! The same line carries byte streams (`warren_line`): out of the box to its doors (`box_doors`), and into it to ports.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use async_trait::async_trait;
@@ -22,20 +25,26 @@ use http::{Request, StatusCode, header};
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
-use warren_api::{MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use warren_api::{DOORS_ARE_OPEN, MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
 use warren_exchange::Exchange;
 use warren_fleet::RunnerGateway;
+use warren_line::{Multiplexer, Received, Side, is_frame};
 use warren_model::WorkspaceId;
 use warren_workspace::SecretVariables;
 use warren_workspace::shell::{Dialog, RunEvent, RunStream};
+
+use crate::box_doors::BoxDoors;
 
 /// All that is reached from a box.
 const REACHED: &str = "/api/v1/";
 /// Of what a runner complains about, so much is logged.
 const MAX_COMPLAINT_BYTES: usize = 500;
-/// Requests of one runner under way; the next is read when one of them is answered.
+/// Requests of one runner under way; the next is begun when one of them is answered.
 const MAX_AT_ONCE: usize = 16;
+/// Requests that wait for that. With more, nothing is read any more until there is room.
+const MAX_WAITING: usize = 16;
 
 /// A request that came out of a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +56,7 @@ pub(crate) struct RouterGateway {
     host: String,
     /// Is told when a runner takes the place of another.
     exchange: Option<Exchange>,
+    doors: Option<BoxDoors>,
 }
 
 impl std::fmt::Debug for RouterGateway {
@@ -57,11 +67,20 @@ impl std::fmt::Debug for RouterGateway {
 
 impl RouterGateway {
     pub(crate) fn new(router: Router, address: SocketAddr) -> Self {
-        Self { router: TowerToHyperService::new(router), host: address.to_string(), exchange: None }
+        Self {
+            router: TowerToHyperService::new(router),
+            host: address.to_string(),
+            exchange: None,
+            doors: None,
+        }
     }
 
     pub(crate) fn telling(self, exchange: Exchange) -> Self {
         Self { exchange: Some(exchange), ..self }
+    }
+
+    pub(crate) fn with_doors(self, doors: BoxDoors) -> Self {
+        Self { doors: Some(doors), ..self }
     }
 
     /// Before the new runner is heard: what is claimed until then is the former one's.
@@ -69,6 +88,9 @@ impl RouterGateway {
         let Some(exchange) = &self.exchange else { return };
         if let Err(error) = exchange.queue.end_claims_of_former_runner(workspace).await {
             tracing::warn!(workspace.id = %workspace, %error, "what a former runner had claimed ends with its lease");
+        }
+        if let Err(error) = exchange.approvals.void_of_former_runner(workspace).await {
+            tracing::warn!(workspace.id = %workspace, %error, "what a former runner had asked waits until it expires");
         }
     }
 
@@ -116,33 +138,105 @@ impl RouterGateway {
 impl RunnerGateway for RouterGateway {
     async fn attend(&self, workspace: WorkspaceId, talk: Dialog, secrets: SecretVariables) -> String {
         self.end_former_claims(workspace).await;
+        self.talk(workspace, talk, Some(&secrets), None).await
+    }
+
+    async fn attend_doors(&self, workspace: WorkspaceId, talk: Dialog, open: oneshot::Sender<()>) -> String {
+        self.talk(workspace, talk, None, Some(open)).await
+    }
+}
+
+impl RouterGateway {
+    /// Without `secrets` there are no requests, only streams.
+    async fn talk(
+        &self,
+        workspace: WorkspaceId,
+        talk: Dialog,
+        secrets: Option<&SecretVariables>,
+        open: Option<oneshot::Sender<()>>,
+    ) -> String {
         let Dialog { input, events: said } = talk;
-        let mut lines = Lines { said, workspace, buffered: BytesMut::new(), how: None };
+        let streams = Multiplexer::new(Side::Warren);
+        let _entered = self.doors.as_ref().map(|doors| doors.lines().enter(workspace, &streams));
+        let (answers, unwritten) = mpsc::channel(MAX_AT_ONCE);
+        let lines = Lines { said, workspace, buffered: BytesMut::new(), how: None };
+        let how = tokio::select! {
+            how = self.listen(workspace, lines, &streams, secrets, open, answers) => how,
+            () = write(input, unwritten, &streams) => "it does not listen".to_owned(),
+        };
+        streams.end();
+        how
+    }
+
+    async fn listen(
+        &self,
+        workspace: WorkspaceId,
+        mut lines: Lines,
+        streams: &Multiplexer,
+        secrets: Option<&SecretVariables>,
+        mut open: Option<oneshot::Sender<()>>,
+        answers: mpsc::Sender<Vec<u8>>,
+    ) -> String {
+        let mut waiting = VecDeque::new();
         let mut under_way = FuturesUnordered::new();
+        // They end with the box, not with the server's own requests.
+        let mut served = JoinSet::new();
         loop {
-            let has_room = under_way.len() < MAX_AT_ONCE;
-            let answer = tokio::select! {
-                Some(answer) = under_way.next() => answer,
-                line = async { if has_room { lines.next().await } else { lines.end().await } } => match line {
-                    Some(line) => {
-                        under_way.push(self.answer(FromBox(workspace), line, &secrets));
-                        continue;
+            while under_way.len() < MAX_AT_ONCE
+                && let Some(line) = waiting.pop_front()
+                && let Some(secrets) = secrets
+            {
+                under_way.push(self.answer(FromBox(workspace), line, secrets));
+            }
+            let has_room = waiting.len() < MAX_WAITING;
+            tokio::select! {
+                Some(answer) = under_way.next() => {
+                    if send(&answers, &answer).await.is_none() {
+                        return "it does not listen".to_owned();
                     }
+                }
+                Some(_) = served.join_next() => {}
+                line = async { if has_room { lines.next().await } else { lines.end().await } } => {
                     // It does not wait any more: neither does what it asked for.
-                    None => return lines.how.unwrap_or_else(|| "it fell silent".to_owned()),
-                },
-            };
-            if send(&input, &answer).await.is_none() {
-                return "it does not listen".to_owned();
+                    let Some(line) = line else { return lines.how.unwrap_or_else(|| "it fell silent".to_owned()) };
+                    if is_frame(&line) {
+                        if let Received::Opened { target, stream } = streams.receive(&line)
+                            && let Some(doors) = self.doors.clone()
+                        {
+                            served.spawn(async move { doors.serve(workspace, target, stream).await });
+                        }
+                    } else if secrets.is_some() {
+                        waiting.push_back(line);
+                    } else if line == DOORS_ARE_OPEN.as_bytes()
+                        && let Some(open) = open.take()
+                    {
+                        let _ = open.send(());
+                    }
+                }
             }
         }
     }
 }
 
-async fn send(input: &mpsc::Sender<Bytes>, answer: &RunnerAnswer) -> Option<()> {
+/// Answers go before what streams carry. Ends when nobody reads.
+async fn write(input: mpsc::Sender<Bytes>, mut answers: mpsc::Receiver<Vec<u8>>, streams: &Multiplexer) {
+    loop {
+        let line = tokio::select! {
+            biased;
+            Some(line) = answers.recv() => line,
+            Some(line) = streams.next_line() => line,
+            else => return,
+        };
+        if input.send(line.into()).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn send(answers: &mpsc::Sender<Vec<u8>>, answer: &RunnerAnswer) -> Option<()> {
     let mut line = serde_json::to_vec(answer).ok()?;
     line.push(b'\n');
-    input.send(line.into()).await.ok()
+    answers.send(line).await.ok()
 }
 
 async fn read(id: u64, response: Response) -> RunnerAnswer {

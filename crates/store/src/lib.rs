@@ -57,7 +57,7 @@ mod workspaces;
 pub use agents::{AgentVersionMark, AgentVersionQuery};
 pub use approvals::ApprovalQuery;
 pub use audit::AuditQuery;
-pub use box_holders::BoxHolder;
+pub use box_holders::{BoxHolder, ReplicaRow};
 pub use chat::{ChatSearch, ChatSpan, ConversationQuery, NoticeKey};
 pub use delegations::DelegationQuery;
 pub use deliveries::{DeliveryQuery, QueueState, QueueTotals};

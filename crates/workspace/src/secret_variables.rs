@@ -35,6 +35,8 @@ struct Variables {
     values: BTreeMap<String, Zeroizing<String>>,
     redactor: Arc<Redactor>,
     on_start: Option<OnStart>,
+    /// What Warren itself tells every program, such as where the doors of its box are.
+    given: BTreeMap<String, String>,
 }
 
 /// Names only.
@@ -47,7 +49,22 @@ impl std::fmt::Debug for SecretVariables {
 impl SecretVariables {
     pub fn new(values: BTreeMap<String, Zeroizing<String>>, on_start: Option<OnStart>) -> Self {
         let redactor = Arc::new(Redactor::new(values.values().map(|value| value.as_str())));
-        Self(Arc::new(Variables { values, redactor, on_start }))
+        Self(Arc::new(Variables { values, redactor, on_start, given: BTreeMap::new() }))
+    }
+
+    /// Tells programs this too. It is shown as it is; a secret of the same name, or what a command sets, wins.
+    #[must_use]
+    pub fn with_given(self, given: BTreeMap<String, String>) -> Self {
+        if given.is_empty() {
+            return self;
+        }
+        let known = Arc::try_unwrap(self.0).unwrap_or_else(|shared| Variables {
+            values: shared.values.clone(),
+            redactor: Arc::clone(&shared.redactor),
+            on_start: None,
+            given: BTreeMap::new(),
+        });
+        Self(Arc::new(Variables { given, ..known }))
     }
 
     pub fn contains(&self, name: &str) -> bool {
@@ -66,6 +83,7 @@ impl SecretVariables {
                 command.env.insert(name.clone(), value.as_str().to_owned());
             }
         }
+        command.given.extend(self.0.given.iter().map(|(name, value)| (name.clone(), value.clone())));
         command
     }
 

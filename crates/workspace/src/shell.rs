@@ -82,6 +82,8 @@ pub struct Command {
     pub cwd: WorkspacePath,
     /// Added to the environment that is built from nothing (W33). Reserved names are refused.
     pub env: BTreeMap<String, String>,
+    /// Set by Warren itself, whatever the name; `env` wins.
+    pub given: BTreeMap<String, String>,
     pub stdin: Bytes,
     /// Clamped to the configured maximum; absent: that maximum.
     pub timeout_ms: Option<u64>,
@@ -119,8 +121,8 @@ impl Command {
 
     fn new(invocation: Invocation) -> Self {
         let cwd = WorkspacePath::root();
-        let (env, stdin) = (BTreeMap::new(), Bytes::new());
-        Self { invocation, cwd, env, stdin, timeout_ms: None, spill_to: None, key: None }
+        let (env, given, stdin) = (BTreeMap::new(), BTreeMap::new(), Bytes::new());
+        Self { invocation, cwd, env, given, stdin, timeout_ms: None, spill_to: None, key: None }
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Shell(arguments) => in_workspace(context, WorkspaceCommand::Shell(arguments)),
         TopCommand::Logs(arguments) => in_workspace(context, WorkspaceCommand::Logs(arguments)),
         TopCommand::Rm(arguments) => in_workspace(context, WorkspaceCommand::Rm(arguments)),
-        TopCommand::Peers { workspace } => block_on(peers::list_peers(context, &workspace)),
+        TopCommand::Peers(arguments) => block_on(peers::run_peers(context, &arguments)),
         TopCommand::Delegation(command) => block_on(peers::run(context, command)),
         TopCommand::Chat(arguments) => block_on(chat::run(context, arguments)),
         TopCommand::Task(command) => block_on(queue::run_task(context, command)),

@@ -70,6 +70,8 @@ async fn availability(fleet: &Fleet) -> Vec<(ProviderKind, Option<String>)> {
 fn overrides(arguments: &UpArguments) -> Overrides {
     let given = [
         ("server.listen", &arguments.listen),
+        ("server.role", &arguments.role),
+        ("server.replica_url", &arguments.replica_url),
         ("database.url", &arguments.database),
         ("log.format", &arguments.log_format),
     ];

@@ -29,6 +29,8 @@ mod postgres_server;
 mod processes;
 mod pty;
 mod refusals;
+mod resident_agents;
+mod roles;
 mod runners;
 mod secrets;
 mod session_kills;

@@ -1,6 +1,7 @@
 //! Brings workspaces to what is wanted of them, as `rules::reconcile` decides: one worker per workspace at a time, which asks
 //! again after each step.
 
+mod of_others;
 mod removal;
 mod startup;
 mod under_way;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use warren_model::{ErrorCode, Mending, Principal, Workspace, WorkspaceId};
 use warren_rules::lifecycle::reconcile::{Opened, Step, judge_open, next_step};
+use warren_rules::lifecycle::residents::{is_run_by_warren, is_started};
 use warren_rules::lifecycle::{self, Signal};
 use warren_service::{Context, Error};
 use warren_workspace::Registry;
@@ -90,7 +92,7 @@ impl Reconciler {
             let step = next_step(&row);
             // The replica that has the box finds it by the sweep `catching_up`.
             if step != Step::Rest && self.parts.replicas.is_elsewhere(id).await? {
-                return Ok(());
+                return self.parts.replicas.leave_to_others(id).await;
             }
             match step {
                 Step::Rest => return Ok(()),
@@ -143,6 +145,8 @@ impl Reconciler {
         let (signal, reason) = match opened {
             Ok(()) => (Signal::PlaceReady, None),
             Err(error) if self.parts.context.is_stopping() => return Err(error.into()),
+            // Another replica was faster: it is no failure, and not ours any more.
+            Err(error) if error.code() == ErrorCode::WorkspaceElsewhere => return Ok(()),
             Err(error) => {
                 tracing::warn!(workspace.id = %row.id, %error, "a workspace could not be opened");
                 (Signal::PlaceFailed, Some(error.to_string()))
@@ -153,6 +157,19 @@ impl Reconciler {
             self.parts.residents.attend(row);
         }
         Ok(())
+    }
+
+    /// What carries the doors of a box comes and goes with them. The runner of a resident agent carries them always.
+    pub(crate) async fn attend_doors(&self, row: &Workspace) {
+        if is_run_by_warren(&row.spec) || !matches!(self.parts.replicas.is_elsewhere(row.id).await, Ok(false))
+        {
+            return;
+        }
+        if is_started(&row.spec, row.status) {
+            self.parts.residents.attend(row);
+        } else {
+            self.parts.residents.dismiss(row.id);
+        }
     }
 
     /// Fetches what the place needs and is no part of its boot: an image that is slow to come is not the workspace's fault,

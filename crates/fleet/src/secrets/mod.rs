@@ -26,6 +26,7 @@ use warren_store::{Page, Reach, SecretQuery, WriteTx};
 use warren_workspace::SecretVariables;
 
 use crate::access::WorkspaceAccess;
+use crate::residents::Residents;
 use crate::workspaces::live_row;
 
 /// Whose secrets are meant: those of the caller's org, or of one workspace.
@@ -51,6 +52,8 @@ pub struct Secrets {
     sealer: Sealer,
     values: SecretValues,
     rollout: Rollout,
+    /// Commands get their variables when the doors of their box are open.
+    residents: Residents,
 }
 
 impl Secrets {
@@ -60,8 +63,9 @@ impl Secrets {
         sealer: Sealer,
         values: SecretValues,
         rollout: Rollout,
+        residents: Residents,
     ) -> Self {
-        Self { context, access, sealer, values, rollout }
+        Self { context, access, sealer, values, rollout, residents }
     }
 
     /// Whose secrets the caller means, if they may.
@@ -188,6 +192,7 @@ impl Secrets {
 
     /// The secrets that commands of this workspace get now: its own before its org's.
     pub async fn variables(&self, row: &Workspace) -> Result<SecretVariables, Error> {
+        self.residents.doors_open(row).await;
         self.values.variables(row).await
     }
 }

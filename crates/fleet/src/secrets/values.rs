@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use warren_model::{ErrorCode, OrgId, SecretName, SecretOwner, SecretValue, Workspace, WorkspaceId};
 use warren_rules::access::secrets;
+use warren_rules::boxes::doors;
 use warren_service::{Context, Error, Sealer};
 use warren_workspace::{OnStart, SecretVariables};
 
@@ -72,8 +73,10 @@ impl SecretValues {
     /// The secrets that commands of this workspace get now: its own before its org's, without those that Warren itself uses. One that does not open is an
     /// error: a command that runs without what it counts on does harm of its own.
     pub(crate) async fn variables(&self, row: &Workspace) -> Result<SecretVariables, Error> {
+        // Where the doors of the box are is no secret, and known before any.
+        let given = doors::variables(&row.spec);
         if !secrets::concerns(row) {
-            return Ok(SecretVariables::default());
+            return Ok(SecretVariables::default().with_given(given));
         }
         // The values are read after the row: they are of its generation, or newer.
         let (org_id, id) = (row.org_id, row.id);
@@ -81,7 +84,7 @@ impl SecretValues {
             self.context.store().read(move |tx| tx.secrets_for(org_id, id).map_err(Error::from)).await?;
         rows.retain(|row| !self.is_kept_from_boxes(&row.name));
         let values = self.sealer.open_all(id, rows)?;
-        Ok(SecretVariables::new(values, self.note_starts(row)))
+        Ok(SecretVariables::new(values, self.note_starts(row)).with_given(given))
     }
 
     /// Notes which processes are started with new values, while the workspace is behind a change of secrets.

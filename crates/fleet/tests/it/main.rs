@@ -11,6 +11,7 @@ mod lifecycle;
 mod people;
 mod people_leaving;
 mod people_provider;
+mod place_changes;
 mod probes;
 mod removal;
 mod reports;

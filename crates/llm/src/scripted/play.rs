@@ -213,6 +213,12 @@ pub struct ScriptedModel {
 }
 
 impl ScriptedModel {
+    /// The same script, for whoever asks it as one asks a provider.
+    #[cfg(feature = "server")]
+    pub(crate) fn on_wires(&self) -> crate::server::WireScript {
+        crate::server::WireScript::new(Arc::clone(&self.player))
+    }
+
     pub fn new(script: Script) -> Self {
         let player = Arc::new(ScriptPlayer::new(script));
         Self { player, timers: Timers::default(), limits: AnswerLimits::default() }

@@ -20,7 +20,7 @@ use super::problem::error_body;
 use crate::providers::Wire;
 use crate::scripted::{Fault, FaultKind, Plan};
 
-pub(super) type AnswerBody = BoxBody<Bytes, io::Error>;
+pub(crate) type AnswerBody = BoxBody<Bytes, io::Error>;
 
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,7 +124,9 @@ async fn break_off(wire: Wire, fault: &Fault, sender: Sender) {
                     "type": "error", "code": kind, "message": "scripted error", "param": null,
                     "sequence_number": 9_999_999,
                 })),
-                Wire::Chat | Wire::Scripted => Frame::unnamed(&error_body(wire, kind, "scripted error")),
+                Wire::Chat | Wire::Gemini | Wire::Scripted => {
+                    Frame::unnamed(&error_body(wire, kind, "scripted error"))
+                }
             };
             let _ = sender.send(Ok(frame.bytes())).await;
         }
@@ -143,6 +145,7 @@ async fn break_off(wire: Wire, fault: &Fault, sender: Sender) {
                 Wire::Anthropic => Frame::named(&json!({ "type": "ping" })),
                 Wire::Responses => Frame::named(&json!({ "type": "keepalive" })),
                 Wire::Chat | Wire::Scripted => Frame::unnamed(&json!({ "choices": [] })),
+                Wire::Gemini => Frame::unnamed(&json!({ "candidates": [] })),
             };
             while sender.send(Ok(ping.bytes())).await.is_ok() {
                 sleep(Duration::from_millis(10)).await;

@@ -10,11 +10,13 @@
 //! | `POST /v1/messages`, `…/count_tokens` | Anthropic Messages |
 //! | `POST /v1/responses`, `GET /v1/responses/{id}` | OpenAI Responses; `stream=true&starting_after=N` reads on |
 //! | `POST /v1/chat/completions` | Chat Completions |
+//! | `POST /v1beta/models/{name}:generateContent`, `…:streamGenerateContent` | Gemini; `alt=sse` for events |
 //! | `GET /_requests` | what was asked so far, for tests |
 
 mod anthropic;
 mod chat;
 mod frames;
+mod gemini;
 mod problem;
 mod responses;
 mod state;
@@ -33,9 +35,11 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use crate::passing::{PassedPath, PassedTarget};
 use crate::providers::Wire;
-use crate::scripted::{Conversation, Plan, Script};
-use frames::{AnswerBody, Frame, json_answer, play};
+use crate::scripted::{Conversation, Plan, Script, ScriptPlayer};
+pub(crate) use frames::AnswerBody;
+use frames::{Frame, json_answer, play};
 use problem::Problem;
 use state::{Entry, State};
 
@@ -77,11 +81,58 @@ pub async fn serve(listener: TcpListener, script: Script, options: ServerOptions
 
 type Answer = Response<AnswerBody>;
 
+/// A script that answers on the wires without a connection, for one request after the other.
+pub(crate) struct WireScript(Arc<State>);
+
+impl WireScript {
+    pub(crate) fn new(player: Arc<ScriptPlayer>) -> Self {
+        Self(Arc::new(State::of_player(player, ServerOptions::default())))
+    }
+
+    pub(crate) async fn answer(
+        &self,
+        path: PassedPath,
+        model: &str,
+        mut headers: HeaderMap,
+        body: &Value,
+    ) -> Answer {
+        let wire = path.wire();
+        if matches!(path, PassedPath::Gemini { .. }) {
+            headers.insert("x-goog-api-key", http::HeaderValue::from_static("warren"));
+            let outcome = post_gemini(&self.0, path, model, &headers, body).await;
+            return outcome.unwrap_or_else(|problem| problem.answer(wire));
+        }
+        let path = match path {
+            PassedPath::CountTokens => "/messages/count_tokens",
+            PassedPath::Messages | PassedPath::Responses | PassedPath::Chat | PassedPath::Gemini { .. } => {
+                wire.path()
+            }
+        };
+        // It wants one, and takes any.
+        headers.insert("authorization", http::HeaderValue::from_static("Bearer warren"));
+        let outcome = post(&self.0, wire, path, &headers, body).await;
+        outcome.unwrap_or_else(|problem| problem.answer(wire))
+    }
+}
+
 async fn answer(state: &Arc<State>, request: Request<Incoming>) -> Answer {
     let (head, body) = request.into_parts();
     let path = head.uri.path().trim_end_matches('/').to_owned();
-    let path = path.strip_prefix("/v1").unwrap_or(&path);
     let query = head.uri.query().unwrap_or_default();
+    if head.method == Method::POST
+        && let Some(PassedTarget { path: path @ PassedPath::Gemini { .. }, model: Some(model), .. }) =
+            PassedTarget::of(&path, query)
+    {
+        let read = read_body(body).await;
+        let value = read.as_ref().cloned().unwrap_or_default();
+        let outcome = match read {
+            Ok(body) => post_gemini(state, path, &model, &head.headers, &body).await,
+            Err(problem) => Err(problem),
+        };
+        state.note(Entry::of(Wire::Gemini, &head.method, head.uri.path(), &value, &outcome));
+        return outcome.unwrap_or_else(|problem| problem.answer(Wire::Gemini));
+    }
+    let path = path.strip_prefix("/v1").unwrap_or(&path);
     match (&head.method, path) {
         (&Method::GET, "/_requests") => json_answer(StatusCode::OK, &state.journal()),
         (&Method::GET | &Method::HEAD, "") => json_answer(StatusCode::OK, &json!({ "server": "warren" })),
@@ -144,7 +195,7 @@ async fn post(
         }
         Wire::Anthropic => anthropic::check(body, anthropic::version(headers)?)?,
         Wire::Responses => responses::check(body)?,
-        Wire::Chat | Wire::Scripted => chat::check(body)?,
+        Wire::Chat | Wire::Gemini | Wire::Scripted => chat::check(body)?,
     };
     let plan = state.plan(&conversation, body);
     let plan = plan.ok_or_else(|| Problem::bad("the script has no answer to this"))?;
@@ -152,6 +203,34 @@ async fn post(
         problem::before_the_answer(fault).await?;
     }
     Ok(respond(state, wire, body, &conversation, &plan))
+}
+
+/// What this wire says in the path and the query, others say in the body.
+async fn post_gemini(
+    state: &Arc<State>,
+    path: PassedPath,
+    model: &str,
+    headers: &HeaderMap,
+    body: &Value,
+) -> Result<Answer, Problem> {
+    state.check_key(Wire::Gemini, headers)?;
+    let conversation = gemini::check(body)?;
+    let plan = state.plan(&conversation, body);
+    let plan = plan.ok_or_else(|| Problem::bad("the script has no answer to this"))?;
+    if let Some(fault) = &plan.fault {
+        problem::before_the_answer(fault).await?;
+    }
+    let id = state.next_id(&conversation);
+    match path {
+        PassedPath::Gemini { is_stream: true, is_sse: true } => {
+            Ok(play(Wire::Gemini, gemini::frames(model, &id, &plan), plan))
+        }
+        PassedPath::Gemini { is_stream: true, .. } => {
+            let whole = Value::Array(vec![gemini::whole(model, &id, &plan)]);
+            Ok(frames::whole(Wire::Gemini, &whole, &plan))
+        }
+        _ => Ok(frames::whole(Wire::Gemini, &gemini::whole(model, &id, &plan), &plan)),
+    }
 }
 
 fn respond(state: &State, wire: Wire, body: &Value, conversation: &Conversation, plan: &Plan) -> Answer {
@@ -177,7 +256,7 @@ fn respond(state: &State, wire: Wire, body: &Value, conversation: &Conversation,
             let shown = if body["background"] == json!(true) { &response.queued } else { &response.whole };
             frames::whole(wire, shown, plan)
         }
-        Wire::Chat | Wire::Scripted => {
+        Wire::Chat | Wire::Gemini | Wire::Scripted => {
             let frames: Vec<Frame> = chat::frames(body, &id, plan);
             if is_stream {
                 return play(wire, frames, plan.clone());

@@ -49,6 +49,17 @@ pub(super) fn error_body(wire: Wire, kind: &str, message: &str) -> Value {
         Wire::Anthropic => {
             json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_scripted" })
         }
+        Wire::Gemini => {
+            let status = match kind {
+                "authentication_error" => "UNAUTHENTICATED",
+                "permission_error" => "PERMISSION_DENIED",
+                "not_found_error" => "NOT_FOUND",
+                "rate_limit_error" => "RESOURCE_EXHAUSTED",
+                "invalid_request_error" => "INVALID_ARGUMENT",
+                _ => "UNAVAILABLE",
+            };
+            json!({ "error": { "code": 400, "message": message, "status": status } })
+        }
         Wire::Responses | Wire::Chat | Wire::Scripted => {
             let code = match kind {
                 "authentication_error" => json!("invalid_api_key"),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ const MAX_KEPT: usize = 1_000;
 const MAX_ENTRY_BYTES: usize = 256 << 10;
 
 pub(super) struct State {
-    player: ScriptPlayer,
+    player: Arc<ScriptPlayer>,
     options: ServerOptions,
     count: AtomicU64,
     journal: Mutex<VecDeque<Value>>,
@@ -50,13 +50,11 @@ impl Entry {
 
 impl State {
     pub(super) fn new(script: Script, options: ServerOptions) -> Self {
-        Self {
-            player: ScriptPlayer::new(script),
-            options,
-            count: AtomicU64::new(0),
-            journal: Mutex::default(),
-            kept: Mutex::default(),
-        }
+        Self::of_player(Arc::new(ScriptPlayer::new(script)), options)
+    }
+
+    pub(super) fn of_player(player: Arc<ScriptPlayer>, options: ServerOptions) -> Self {
+        Self { player, options, count: AtomicU64::new(0), journal: Mutex::default(), kept: Mutex::default() }
     }
 
     pub(super) fn plan(&self, conversation: &Conversation, body: &Value) -> Option<Plan> {
@@ -72,6 +70,7 @@ impl State {
         let bearer = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
         let key = match wire {
             Wire::Anthropic => text("x-api-key").or(bearer),
+            Wire::Gemini => text("x-goog-api-key").or(bearer),
             Wire::Responses | Wire::Chat | Wire::Scripted => bearer,
         };
         let refused = |message: &str| Err(Problem::new(401, "authentication_error", message));

@@ -44,7 +44,7 @@ pub(crate) fn body(
         Wire::Anthropic => anthropic::request::body(request, origin, dialect),
         Wire::Responses => responses::request::body(request, origin, dialect),
         Wire::Chat => chat::request::body(request),
-        Wire::Scripted => WireBody { body: Value::Null, notes: Vec::new() },
+        Wire::Gemini | Wire::Scripted => WireBody { body: Value::Null, notes: Vec::new() },
     }
 }
 

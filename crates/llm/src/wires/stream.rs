@@ -90,7 +90,10 @@ impl Endpoint {
             line_bytes: MAX_EVENT_BYTES,
             ..CallLimits::default()
         };
-        let mut call = call.limits(limits).header("accept", "text/event-stream");
+        let mut call = call.limits(limits);
+        if !self.headers.iter().any(|(name, _)| name == "accept") {
+            call = call.header("accept", "text/event-stream");
+        }
         for (name, value) in &self.headers {
             call = call.header(name, value);
         }
@@ -99,9 +102,17 @@ impl Endpoint {
             .map_err(|_| ModelError::refused(format!("the base URL of `{}` is no URL", self.provider)))?;
         let credential = match self.wire {
             Wire::Anthropic => Credential::header(&url, HeaderName::from_static("x-api-key"), key.expose()),
+            Wire::Gemini => Credential::header(&url, HeaderName::from_static("x-goog-api-key"), key.expose()),
             Wire::Responses | Wire::Chat | Wire::Scripted => Credential::bearer(&url, key.expose()),
         };
         Ok(call.credential(Some(credential)))
+    }
+
+    /// Sends a body that somebody else wrote, and returns whatever comes back.
+    #[cfg(feature = "server")]
+    pub(crate) async fn pass(&self, path: &str, body: bytes::Bytes) -> Result<Answer, ModelError> {
+        let call = self.call(Call::post(self.url(path)).body("application/json", body))?;
+        self.connector.call(call).await.map_err(|error| self.call_error(&error))
     }
 
     async fn events(&self, call: Call) -> Result<EventStream, ModelError> {
@@ -168,7 +179,7 @@ impl Endpoint {
         truncate_utf8(&self.without_key(&words), MAX_SENTENCE_BYTES).to_owned()
     }
 
-    fn without_key(&self, words: &str) -> String {
+    pub(crate) fn without_key(&self, words: &str) -> String {
         match &self.key {
             Some(key) if !key.expose().is_empty() => words.replace(key.expose(), "…"),
             Some(_) | None => words.to_owned(),

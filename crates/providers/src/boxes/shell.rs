@@ -83,6 +83,7 @@ pub(crate) struct BoxShell {
     open_spill: OpenSpill,
     end_box: EndBox,
     runner: &'static str,
+    programs: &'static str,
     memory: MemoryLimit,
     closing: CancellationToken,
     runs: TaskTracker,
@@ -107,6 +108,8 @@ pub(crate) struct BoxParts {
     pub(crate) end_box: EndBox,
     /// Where the runner is in the box.
     pub(crate) runner: &'static str,
+    /// Where programs of Warren are that commands can use.
+    pub(crate) programs: &'static str,
     pub(crate) memory: MemoryLimit,
 }
 
@@ -120,6 +123,7 @@ impl BoxShell {
             open_spill: parts.open_spill,
             end_box: parts.end_box,
             runner: parts.runner,
+            programs: parts.programs,
             memory: parts.memory,
             closing: CancellationToken::new(),
             runs: TaskTracker::new(),
@@ -175,6 +179,8 @@ impl BoxShell {
             pass_env: &self.rules.pass_env,
             home: WORKSPACE_ROOT,
             has_terminal: terminal.is_some(),
+            programs: Some(self.programs),
+            given: &command.given,
             of_command: &command.env,
             mark: None,
         })?;

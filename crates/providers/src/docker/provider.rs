@@ -23,7 +23,7 @@ use super::host::{Access, Host};
 use super::identity::{OwnVolume, VolumeContents};
 use super::image::Image;
 use super::open_boxes::OpenBoxes;
-use super::spec::RUNNER;
+use super::spec::{PROGRAMS, RUNNER};
 use super::workspace::{Boxed, DockerWorkspace, Files};
 use super::{reaper, relax};
 use crate::boxes::config::{BoxConfig, check_offered};
@@ -217,6 +217,7 @@ impl DockerProvider {
             open_spill,
             end_box: self.killer(&entered),
             runner: RUNNER,
+            programs: PROGRAMS,
             memory: MemoryLimit::untold(config.limits.memory_mb),
         });
         let shell = match meter {

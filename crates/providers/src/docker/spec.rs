@@ -3,6 +3,7 @@
 //! ```text
 //!   /.warren/init    process 1, read-only         /workspace   the workspace's files
 //!   /.warren/runner  of an agent, read-only       /tmp         memory, sized
+//!   /.warren/bin     `warren`, which is the same program
 //!   /.warren/run     where the socket is
 //!   everything else  the image, read-only         mounts       what the config grants (W73)
 //! ```
@@ -32,6 +33,9 @@ use super::relax;
 const FOLDER: &str = "/.warren";
 pub(super) const INIT: &str = "/.warren/init";
 pub(super) const RUNNER: &str = "/.warren/runner";
+/// Where programs of the box find `warren`, and the file itself.
+pub(super) const PROGRAMS: &str = "/.warren/bin";
+pub(super) const TOOL: &str = "/.warren/bin/warren";
 pub(super) const RUN: &str = "/.warren/run";
 pub(super) const SOCKET: &str = "init.sock";
 
@@ -199,6 +203,7 @@ fn mounts(tmp_mb: u32, facts: &Facts<'_>) -> Vec<Mount> {
             bind(&files.to_string_lossy(), WORKSPACE_ROOT, true),
             bind(&init.to_string_lossy(), INIT, false),
             bind(&runner.to_string_lossy(), RUNNER, false),
+            bind(&runner.to_string_lossy(), TOOL, false),
             bind(&run.to_string_lossy(), RUN, true),
         ],
         BoxSource::Volumes { files, program } => {

@@ -115,9 +115,9 @@ fn volumes_of_the_image_become_memory() {
     let volumes = ["/var/lib/data".to_owned()];
     let made = made(&DockerConfig::default(), &[], &volumes);
     let mounts = made["HostConfig"]["Mounts"].as_array().unwrap();
-    assert_eq!(mounts.len(), 5);
-    assert_eq!((&mounts[4]["Type"], &mounts[4]["Target"]), (&json!("tmpfs"), &json!("/var/lib/data")));
-    assert_eq!(mounts[4]["TmpfsOptions"]["SizeBytes"], 64 << 20);
+    assert_eq!(mounts.len(), 6);
+    assert_eq!((&mounts[5]["Type"], &mounts[5]["Target"]), (&json!("tmpfs"), &json!("/var/lib/data")));
+    assert_eq!(mounts[5]["TmpfsOptions"]["SizeBytes"], 64 << 20);
 }
 
 /// What the golden host config becomes by what a config says, written down a second time and in another way.

@@ -13,7 +13,7 @@ use super::archive::{self, Entry};
 use super::container::Plan;
 use super::daemon::{DaemonError, ImageFacts};
 use super::identity::{FILLER_NUMBER, Identity, OwnVolume, VolumeContents};
-use super::spec::{self, BoxSource, INIT, RUNNER};
+use super::spec::{self, BoxSource, INIT, RUNNER, TOOL};
 use crate::boxes::program::{self, Program};
 
 /// Also a sign that they were given away: a new volume has another.
@@ -45,7 +45,7 @@ impl Plan<'_> {
         let has_owner = files.is_some_and(|facts| facts.permissions == FILES_MODE)
             && self.maker.folders.volume_owner(self.workspace) == Some(self.box_user());
         let mut entries = Vec::new();
-        for (program, path) in [(Program::Init, INIT), (Program::Runner, RUNNER)] {
+        for (program, path) in [(Program::Init, INIT), (Program::Runner, RUNNER), (Program::Runner, TOOL)] {
             let contents = program.contents();
             let found = daemon.look_at(container, path).await.map_err(step)?;
             let is_there = found.is_some_and(|facts| {

@@ -18,6 +18,10 @@ pub(crate) struct Sources<'a> {
     pub(crate) pass_env: &'a [String],
     pub(crate) home: &'a str,
     pub(crate) has_terminal: bool,
+    /// Programs of Warren's own, found after all others.
+    pub(crate) programs: Option<&'a str>,
+    /// By Warren itself.
+    pub(crate) given: &'a BTreeMap<String, String>,
     pub(crate) of_command: &'a BTreeMap<String, String>,
     /// Absent in a box: there the box knows what belongs to a command.
     pub(crate) mark: Option<&'a str>,
@@ -27,7 +31,10 @@ pub(crate) struct Sources<'a> {
 pub(crate) fn build(sources: &Sources<'_>) -> Result<Vec<(String, String)>, Error> {
     let mut variables = BTreeMap::new();
     let mut set = |name: &str, value: &str| variables.insert(name.to_owned(), value.to_owned());
-    set("PATH", DEFAULT_PATH);
+    match sources.programs {
+        Some(programs) => set("PATH", &format!("{DEFAULT_PATH}:{programs}")),
+        None => set("PATH", DEFAULT_PATH),
+    };
     set("HOME", sources.home);
     set("LANG", "C.UTF-8");
     if sources.has_terminal {
@@ -37,6 +44,9 @@ pub(crate) fn build(sources: &Sources<'_>) -> Result<Vec<(String, String)>, Erro
         if let Some(value) = sources.host.get(name) {
             set(name, value);
         }
+    }
+    for (name, value) in sources.given {
+        set(name, value);
     }
     for (name, value) in sources.of_command {
         check_variable(name, value)?;
@@ -91,6 +101,8 @@ mod tests {
             pass_env: &pass_env,
             home: "/home",
             has_terminal: false,
+            programs: None,
+            given: &BTreeMap::new(),
             of_command: &of_command,
             mark: Some("m"),
         })

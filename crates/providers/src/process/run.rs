@@ -59,6 +59,8 @@ pub(super) fn start(
         pass_env: &rules.pass_env,
         home: &rules.home,
         has_terminal: streams.is_terminal(),
+        programs: None,
+        given: &command.given,
         of_command: &command.env,
         mark: Some(&mark),
     })?;

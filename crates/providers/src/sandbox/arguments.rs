@@ -14,6 +14,8 @@ pub(super) const INSIDE_ID: u32 = 1000;
 /// Where process 1 is in the box: with what every box is given anyway, since each mount takes time.
 pub(super) const INIT: &str = "/etc/warren/warren-init";
 pub(super) const RUNNER: &str = "/etc/warren/warren-runner";
+/// Where programs of the box find `warren`.
+pub(super) const PROGRAMS: &str = "/etc/warren/bin";
 /// Descriptors that bubblewrap and process 1 are started with.
 pub(super) const CHANNEL_FD: i32 = 3;
 pub(super) const FIRST_FILTER_FD: i32 = 4;

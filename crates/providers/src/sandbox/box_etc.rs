@@ -49,6 +49,9 @@ pub(super) fn write_box_etc(folder: &Path) -> io::Result<PathBuf> {
     for program in Program::ALL {
         program::install(program, &etc.join("warren"))?;
     }
+    // By this name the runner asks Warren for something.
+    make_folder(&etc.join("warren/bin"))?;
+    put_link(&etc.join("warren/bin/warren"), Path::new("../warren-runner"))?;
     for (name, text) in OWN {
         put(&etc.join(name), text.as_bytes())?;
     }

@@ -23,7 +23,7 @@ use warren_model::{
 };
 use warren_workspace::{Error, OpenRequest, Opened, Provider, ReapReport, Workspace};
 
-use super::arguments::{Bind, RUNNER, Shape, System, command_line};
+use super::arguments::{Bind, PROGRAMS, RUNNER, Shape, System, command_line};
 use super::backend::{self, Bubblewrap, unavailable};
 use super::box_etc;
 use super::cgroup::Cgroups;
@@ -410,6 +410,7 @@ impl Inner {
                 open_spill: spill_opener(Arc::clone(&place)),
                 end_box: live.killer(),
                 runner: RUNNER,
+                programs: PROGRAMS,
                 memory: MemoryLimit { mb: config.limits.memory_mb, count_kills: live.count_kills() },
             })
             .with_disk(meter);

@@ -4,8 +4,10 @@
 pub mod capabilities;
 pub mod ceilings;
 pub mod command_policy;
+pub mod config_change;
 pub mod default_provider;
 pub mod disk;
+pub mod doors;
 pub mod image_registries;
 pub mod refusals;
 pub mod registry;

@@ -1,8 +1,10 @@
 //! Agents that Warren itself runs in their boxes: what they need, when they are started, and how often (F4, F18).
 
-use warren_model::{Capability, ProviderKind, Runtime, Status, WorkspaceSpec};
+use warren_model::{AgentSpec, Capability, ProviderKind, RunnerSpec, Runtime, Status, WorkspaceSpec};
 
 use warren_model::Backoff;
+
+use crate::boxes::doors;
 
 /// Waits before a runner that ended is started again.
 pub const RESTARTS: Backoff = Backoff { first_ms: 500, factor: 2, max_ms: 60_000, jitter: 0.2 };
@@ -38,6 +40,36 @@ pub fn may_have_card(spec: &WorkspaceSpec) -> bool {
     !is_run_by_warren(spec)
 }
 
+/// What the runner in the box is told about its program, as the words of its command line.
+pub fn runner_options(agent: &AgentSpec) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut say = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    for sign in &agent.wedge_signs {
+        say("--wedge-sign", sign.clone());
+    }
+    let Some(runner) = &agent.runner else { return words };
+    say("--adapter", runner.adapter.to_string());
+    if let Some(mode) = &runner.mode {
+        say("--mode", mode.clone());
+    }
+    if let Some(text) = agent.prompts.get(RunnerSpec::INITIAL_PROMPT) {
+        say("--initial-prompt", text.clone());
+    }
+    for name in &runner.declares {
+        say("--declares", name.clone());
+    }
+    if let Some(seconds) = runner.idle_timeout_seconds {
+        say("--idle-timeout-seconds", seconds.to_string());
+    }
+    if let Some(seconds) = runner.start_timeout_seconds {
+        say("--start-timeout-seconds", seconds.to_string());
+    }
+    if let Some(url) = &runner.a2a_url {
+        say("--a2a-url", url.clone());
+    }
+    words
+}
+
 /// Whether what the spec says of its program can be.
 pub fn check(spec: &WorkspaceSpec) -> Result<(), Breach> {
     if spec.agent.command.is_empty() {
@@ -52,9 +84,14 @@ pub fn check(spec: &WorkspaceSpec) -> Result<(), Breach> {
     if spec.capabilities.contains(Capability::Shell) { Ok(()) } else { Err(Breach::NoShell) }
 }
 
-/// Whether a runner that is not there is started: somebody wants it run still, and its workspace stands for it.
+/// Whether Warren keeps a program of its own in the box: the runner of its agent, or what carries its doors.
+pub fn is_attended(spec: &WorkspaceSpec) -> bool {
+    is_run_by_warren(spec) || doors::need_carrier(spec)
+}
+
+/// Whether such a program that is not there is started: somebody wants it run still, and its workspace stands for it.
 pub fn is_started(spec: &WorkspaceSpec, status: Status) -> bool {
-    is_run_by_warren(spec) && is_started_in(status)
+    is_attended(spec) && is_started_in(status)
 }
 
 /// Whether a runner that is not there is started. One whose workspace failed goes on if it runs, since a late sign of life

@@ -36,6 +36,7 @@ impl CommandFields {
             invocation,
             cwd: path(self.cwd)?.unwrap_or_else(WorkspacePath::root),
             env: self.env,
+            given: Default::default(),
             stdin: self.stdin.map_or_else(Bytes::new, Bytes::from),
             timeout_ms: self.timeout_ms,
             spill_to: path(self.spill_to)?,
@@ -83,6 +84,7 @@ pub(crate) fn process(info: &shell::ProcessInfo) -> api::Process {
     api::Process {
         id: info.id.0,
         program: info.program.clone(),
+        command_line: None,
         state,
         exit_code,
         signal,

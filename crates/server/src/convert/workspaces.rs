@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use warren_api as api;
-use warren_fleet::RemovalCounts;
+use warren_fleet::{RemovalCounts, has_tool_door};
 use warren_model as model;
 use warren_model::Timestamp;
 use warren_workspace::registry::Description;
@@ -125,6 +125,7 @@ pub(crate) fn workspace(
         max_concurrent_tasks: row.spec.max_concurrent_tasks,
         template: row.spec.template.as_ref().map(stamp),
         agent: Some(agent(&row.spec.agent)),
+        doors: doors(&row.spec),
         position: None,
         vitals: vitals.map(self::vitals),
         generation: row.generation,
@@ -143,6 +144,16 @@ fn warnings(provider: &model::ProviderConfig) -> Vec<String> {
     let policy = provider.run_policy();
     let run = policy.and_then(|policy| run_warning(policy, is_boxed(provider.kind())));
     unboxed.into_iter().chain(run).collect()
+}
+
+/// As they are in force.
+fn doors(spec: &model::WorkspaceSpec) -> Option<api::Doors> {
+    let tools = has_tool_door(spec);
+    let models: Vec<_> = spec.doors.models.iter().map(ToString::to_string).collect();
+    let has_web = !spec.doors.network.is_none();
+    let network = has_web.then(|| serde_json::to_value(&spec.doors.network).unwrap_or_default());
+    let is_any = tools || !models.is_empty() || has_web;
+    is_any.then_some(api::Doors { models, tools: Some(tools), network })
 }
 
 fn behind_of(cause: model::BehindOf) -> api::BehindOf {
@@ -173,6 +184,23 @@ fn agent(agent: &model::AgentSpec) -> api::Agent {
         required_env: agent.required_env.clone(),
         command: agent.command.clone(),
         wedge_signs: agent.wedge_signs.clone(),
+        runner: agent.runner.as_ref().map(runner),
+    }
+}
+
+fn runner(runner: &model::RunnerSpec) -> api::RunnerSpec {
+    api::RunnerSpec {
+        adapter: match runner.adapter {
+            model::RunnerAdapter::Stdio => api::RunnerAdapter::Stdio,
+            model::RunnerAdapter::Json => api::RunnerAdapter::Json,
+            model::RunnerAdapter::Acp => api::RunnerAdapter::Acp,
+            model::RunnerAdapter::A2a => api::RunnerAdapter::A2a,
+        },
+        mode: runner.mode.clone(),
+        declares: runner.declares.clone(),
+        idle_timeout_seconds: runner.idle_timeout_seconds,
+        start_timeout_seconds: runner.start_timeout_seconds,
+        a2a_url: runner.a2a_url.clone(),
     }
 }
 

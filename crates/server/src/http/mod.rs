@@ -5,14 +5,20 @@ mod framing;
 mod stall;
 pub(crate) mod unread;
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::http::Request;
 use axum::Router;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -21,17 +27,19 @@ use tracing::Instrument as _;
 use warren_agent::AgentHost;
 use warren_doors::{Clock, Entropy};
 use warren_exchange::Exchange;
+use warren_model::Limits;
 use warren_operations::Operations;
 
 use self::framing::{AmbiguityFlag, FramedStream, RefuseAmbiguous};
 use crate::app::{App, ServerConfig};
+use crate::box_doors::{BoxDoors, BoxLines};
 use crate::event_hub::EventHub;
 use crate::fleet_metrics::FleetMetrics;
 use crate::guard::Guard;
 use crate::routes::ProviderSignIn;
 use crate::runner_gateway::RouterGateway;
 use crate::telemetry::Telemetry;
-use crate::{VERSION, routes};
+use crate::{VERSION, forwarding, routes};
 
 /// Largest request head; hyper answers 431 beyond it.
 const MAX_HEAD_BYTES: usize = 64 * 1_024;
@@ -67,6 +75,8 @@ pub struct Parts {
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
+    /// Where other replicas reach it.
+    replica_url: Option<String>,
     app: Arc<App>,
     router: Router,
 }
@@ -90,6 +100,8 @@ impl Server {
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
             provider_sign_in,
+            relay: exchange.connector().relay(),
+            box_lines: BoxLines::default(),
             stopping: CancellationToken::new(),
             agents,
             operations,
@@ -100,10 +112,12 @@ impl Server {
             fleet,
         });
         let router = routes::router(&app);
-        app.fleet
-            .residents
-            .set_gateway(Arc::new(RouterGateway::new(router.clone(), address).telling(app.exchange.clone())));
-        Ok(Self { listener, address, app, router })
+        let doors = BoxDoors::new(Arc::clone(&app), router.clone(), address.to_string());
+        let gateway =
+            RouterGateway::new(router.clone(), address).telling(app.exchange.clone()).with_doors(doors);
+        app.fleet.residents.set_gateway(Arc::new(gateway));
+        let replica_url = config.replica_url.or_else(|| forwarding::reached_at(address));
+        Ok(Self { listener, address, replica_url, app, router })
     }
 
     pub fn local_addr(&self) -> SocketAddr {
@@ -112,7 +126,8 @@ impl Server {
 
     /// Serves until `stop` is cancelled; then lets requests in flight finish, within the limit, and returns.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { listener, app, router, .. } = self;
+        let Self { listener, app, router, replica_url, .. } = self;
+        forwarding::announce(&app, replica_url).await;
         let follower = tokio::spawn(
             app.hub
                 .clone()
@@ -180,6 +195,24 @@ async fn serve(connection: Connection, stopping: CancellationToken) -> hyper::Re
         () = stopping.cancelled() => connection.as_mut().graceful_shutdown(),
     }
     connection.await
+}
+
+/// Serves HTTP on a stream that is no socket, to its end, under the same limits as one.
+pub(crate) async fn serve_stream<S, V>(stream: S, limits: &Limits, service: V) -> hyper::Result<()>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    V: Service<Request<Incoming>, Response = Response, Error = Infallible>,
+{
+    let guarded = stall::StallGuard::new(stream, Duration::from_millis(limits.stall_timeout_ms));
+    let note = AmbiguityFlag::default();
+    let service = RefuseAmbiguous { inner: service, note: note.clone() };
+    hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(Duration::from_millis(limits.header_timeout_ms))
+        .max_buf_size(MAX_HEAD_BYTES)
+        .max_headers(MAX_HEADERS)
+        .serve_connection(TokioIo::new(FramedStream::new(guarded, note)), service)
+        .await
 }
 
 fn connection(stream: TcpStream, app: &App, router: Router) -> Connection {

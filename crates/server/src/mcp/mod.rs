@@ -42,6 +42,8 @@ use axum::response::Response;
 use axum::routing::post;
 use axum::{Extension, Router};
 use warren_model as model;
+use warren_model::CapabilitySet;
+use warren_operations::{PlaceTraits, ToolCatalog};
 
 pub use self::transport::{Caller as TransportCaller, Cancelled, Transport};
 
@@ -51,7 +53,7 @@ use self::platform::Platform;
 use self::platform_tools::PlatformTools;
 use self::workspace::Workspace;
 use crate::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, InsideBox};
 use crate::extract::PathId;
 use crate::problem::{CurrentRequest, Failure};
 
@@ -95,7 +97,10 @@ async fn serve_workspace(
 ) -> Result<Response, Failure> {
     let caller = TransportCaller { token: who.token.id.to_string(), request_id: current.0.clone() };
     // To a stranger the endpoint does not exist, as the workspace does not.
-    let catalog = app.operations.tools.catalog(&who, id).await?;
+    let mut catalog = app.operations.tools.catalog(&who, id).await?;
+    if request.extensions().get::<InsideBox>().is_some() {
+        catalog = ToolCatalog::of(PlaceTraits { capabilities: CapabilitySet::EMPTY, ..catalog.place() });
+    }
     let peers = PeerTools::of(&who, id);
     let context = CallContext::new(app, who, current);
     let make = |cancelled| Workspace { context, id, catalog, peers, cancelled };

@@ -542,7 +542,7 @@ impl Stage {
             "resume_session" | "branch_session" => json!({}),
             "rewind_session" => json!({ "step": 0 }),
             "request_approval" => json!({ "action": "a", "reason": "r" }),
-            "approve" | "deny" => json!({}),
+            "approve" | "deny" | "withdraw_approval" => json!({}),
             "create_tool_rule" => {
                 json!({ "tool": "workspace_rm", "decision": "ask", "workspace_id": self.target })
             }
@@ -552,6 +552,7 @@ impl Stage {
             "create_webhook" => json!({ "name": "made", "url": "https://93.184.215.14/" }),
             "change_webhook" => json!({ "is_active": false }),
             "create_channel" => json!({ "name": "made" }),
+            "change_agent_card" => json!({ "agent_card": null }),
             "change_workspace" => json!({ "name": "changed" }),
             "move_file" => json!({ "from": "a", "to": "b" }),
             "run_command" | "start_process" => json!({ "argv": ["true"] }),
