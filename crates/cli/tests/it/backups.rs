@@ -70,9 +70,9 @@ impl Writer {
                 0 => {
                     next.lines += 1;
                     let command = Some(format!("echo {} >> log", next.lines));
-                    let ended =
-                        client.exec(&self.workspace, &ExecRequest { command, ..ExecRequest::default() });
-                    assert_eq!(ended.await.unwrap().exit_code, Some(0));
+                    let request = ExecRequest { command, ..ExecRequest::default() };
+                    let ended = client.exec(&self.workspace, &request).await.unwrap();
+                    assert_eq!(ended.exit_code, Some(0));
                 }
                 1 => {
                     next.name += 1;

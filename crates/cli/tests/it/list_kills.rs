@@ -59,15 +59,15 @@ impl World {
         self.client.lock().unwrap().clone().unwrap()
     }
 
-    /// Asks until a server answers; `None` once all is over. `ask` may be asked more than once.
-    async fn until_answered<T>(&self, ask: impl AsyncFn(Client) -> Result<T, Error>) -> Option<T> {
-        loop {
-            match ask(self.client()).await {
-                Ok(answer) => return Some(answer),
-                Err(Error::Unreachable { .. } | Error::Interrupted { .. }) if self.is_over() => return None,
-                Err(Error::Unreachable { .. } | Error::Interrupted { .. }) => tokio::time::sleep(PAUSE).await,
-                Err(other) => panic!("{other}: {other:?}"),
+    /// After an answer that did not come: false once all is over, true after a pause.
+    async fn goes_on_after(&self, error: Error) -> bool {
+        match error {
+            Error::Unreachable { .. } | Error::Interrupted { .. } if self.is_over() => false,
+            Error::Unreachable { .. } | Error::Interrupted { .. } => {
+                tokio::time::sleep(PAUSE).await;
+                true
             }
+            other => panic!("{other}: {other:?}"),
         }
     }
 
@@ -96,16 +96,15 @@ impl World {
     }
 
     async fn remove(&self, id: &str) {
-        let change = |change: &dyn Fn(&mut Life, u64)| {
-            let now = self.tick();
-            change(self.lives.lock().unwrap().get_mut(id).unwrap(), now);
-        };
-        change(&|life, now| life.removal_asked = Some(now));
-        let removed =
-            self.until_answered(async |client| client.remove_workspace(id, None, false).await).await;
-        if removed.is_some() {
-            change(&|life, now| life.removal_acknowledged = Some(now));
+        let asked = self.tick();
+        self.lives.lock().unwrap().get_mut(id).unwrap().removal_asked = Some(asked);
+        while let Err(error) = self.client().remove_workspace(id, None, false).await {
+            if !self.goes_on_after(error).await {
+                return;
+            }
         }
+        let acknowledged = self.tick();
+        self.lives.lock().unwrap().get_mut(id).unwrap().removal_acknowledged = Some(acknowledged);
     }
 
     async fn read(&self) {
@@ -125,7 +124,13 @@ impl World {
             }
             let query =
                 WorkspaceQuery { cursor: cursor.clone(), limit: Some(PAGE), ..WorkspaceQuery::default() };
-            let page = self.until_answered(async |client| client.workspaces(&query).await).await?;
+            let page = match self.client().workspaces(&query).await {
+                Ok(page) => page,
+                Err(error) => match self.goes_on_after(error).await {
+                    true => continue,
+                    false => return None,
+                },
+            };
             self.rows.fetch_add(page.items.len() as u64, Ordering::Relaxed);
             for row in page.items {
                 if seen.insert(row.id.clone(), row.status).is_some() {
