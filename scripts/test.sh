@@ -84,6 +84,7 @@ WARREN_BIN=$(cd "$target" && pwd)/debug/warren
 export WARREN_BIN
 if command -v cargo-nextest >/dev/null; then
   step "Rust tests" nextest cargo nextest run --workspace --locked --no-fail-fast --status-level pass
+  step "parity" check scripts/parity.sh --of "$logs/Rust-tests.log"
 else
   echo "cargo-nextest is not installed; cargo test does the same, less neatly"
   step "Rust tests" libtest cargo test --workspace --all-targets --locked --no-fail-fast

@@ -95,15 +95,15 @@ pub use schedules::{
 };
 pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
 pub use session_steps::{
-    AnswerBlock, Checkpoint, CheckpointPage, ContextCall, ContextTool, ContextTurn, SessionCall,
-    SessionCallDecision, SessionCallOutcome, SessionEntry, SessionStep, SessionStepPage, StepContext,
-    TokenUsage,
+    AnswerBlock, Checkpoint, CheckpointPage, ContextCall, ContextOrigin, ContextShare, ContextTool,
+    ContextTurn, SessionCall, SessionCallDecision, SessionCallOutcome, SessionEntry, SessionStep,
+    SessionStepPage, StepContext, TokenUsage,
 };
 pub use sessions::{
-    BranchPoint, BranchSession, BusyMode, CallDecision, CreateSession, DecideCall, PendingWork,
-    ResumeSession, RewindSession, RunLimits, RunUsage, SendSessionMessage, Session, SessionFailure,
-    SessionMessage, SessionMessageState, SessionPage, SessionStatus, SessionStop, SessionSuspension, StopRun,
-    SubmitToolResult, SuspendedBy, UpgradedSession,
+    AgentChange, AgentChangeKind, BranchPoint, BranchSession, BusyMode, CallDecision, CreateSession,
+    DecideCall, PendingWork, ResumeSession, RewindSession, RunLimits, RunUsage, SendSessionMessage, Session,
+    SessionFailure, SessionMessage, SessionMessageState, SessionPage, SessionStatus, SessionStop,
+    SessionSuspension, StopRun, SubmitToolResult, SuspendedBy, UpgradedSession,
 };
 pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use templates::{

@@ -77,6 +77,26 @@ pub struct ApprovalAnswer {
     pub edited: Option<Value>,
     /// Such calls are allowed from now on.
     pub remember: Option<RememberDecision>,
+    /// The caller said that it may say the same again: who decided just so before is answered with what was decided (A7).
+    pub is_repeatable: bool,
+}
+
+impl ApprovalAnswer {
+    pub const fn new(decision: Decision) -> Self {
+        Self { decision, note: None, edited: None, remember: None, is_repeatable: false }
+    }
+
+    /// Whether this is what was decided, by the same one.
+    fn is_repeat_of(&self, row: &Approval, by: &Principal) -> bool {
+        let state = match self.decision {
+            Decision::Approve => ApprovalState::Approved,
+            Decision::Deny => ApprovalState::Denied,
+        };
+        row.state == state
+            && row.decided_by.as_ref() == Some(by)
+            && row.note == self.note
+            && row.edited == self.edited
+    }
 }
 
 /// A rule that a person makes with an approval: "always allow" (A23).
@@ -296,7 +316,7 @@ impl Approvals {
     ) -> Result<Approval, Error> {
         let row = self.find(id).await?;
         let actor = Actor::system(&format!("policy/{policy}"), row.org_id);
-        let answer = ApprovalAnswer { decision, note: None, edited: None, remember: None };
+        let answer = ApprovalAnswer::new(decision);
         self.write_decision(id, Decider::Policy(policy.to_owned()), actor, answer).await
     }
 
@@ -314,6 +334,9 @@ impl Approvals {
             .store()
             .write(move |tx| {
                 let row = tx.approval(id)?.ok_or_else(|| Error::new(ErrorCode::ApprovalNotFound))?;
+                if answer.is_repeatable && answer.is_repeat_of(&row, &decider.principal()) {
+                    return Ok((row, false));
+                }
                 let decision = answer.decision;
                 let decided = approvals::decide(&row, &decider, decision, answer.note.clone(), now)
                     .map_err(of_refusal)?;
@@ -336,10 +359,13 @@ impl Approvals {
                 if let (Some(remember), Some(sessions)) = (&answer.remember, &call_decisions) {
                     sessions.remember(tx, &decided, remember, &actor, now)?;
                 }
-                Ok::<_, Error>(decided)
+                Ok::<_, Error>((decided, true))
             })
             .await?;
-        self.after_commit(&decided);
+        let (decided, is_new) = decided;
+        if is_new {
+            self.after_commit(&decided);
+        }
         Ok(decided)
     }
 

@@ -4,6 +4,7 @@
 //! others do not, since `Serialize` is a promise to strangers.
 
 mod agent;
+mod agent_change;
 mod approval;
 mod audit;
 mod backoff;
@@ -50,6 +51,7 @@ pub use agent::{
     AgentDefinition, AgentLimits, AgentName, AgentTools, AgentVersion, ClientTool, InvalidAgentName, Merge,
     PolicyDecision, PolicyRule, StateField, StoredAgent,
 };
+pub use agent_change::{AgentChange, AgentChangeKind};
 pub use approval::{Approval, ApprovalState, ApprovalSubject};
 pub use audit::{
     AuditAction, AuditDetails, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind,

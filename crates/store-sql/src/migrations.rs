@@ -66,6 +66,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     30 "0030_lean_stream",
     31 "0031_unique_names",
     32 "0032_spending_of_org",
+    33 "0033_removed_workspaces",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -101,6 +102,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     30 "0030_lean_stream",
     31 "0031_unique_names",
     32 "0032_spending_of_org",
+    33 "0033_removed_workspaces",
 );
 
 /// The table that records what was applied; the same text on both engines.

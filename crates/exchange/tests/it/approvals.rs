@@ -37,7 +37,7 @@ async fn decide(
     id: ApprovalId,
     decision: ApprovalDecision,
 ) -> Result<Approval, Error> {
-    let answer = ApprovalAnswer { decision, note: Some("well".into()), edited: None, remember: None };
+    let answer = ApprovalAnswer { note: Some("well".into()), ..ApprovalAnswer::new(decision) };
     bed.exchange.approvals.decide(who, id, answer).await
 }
 

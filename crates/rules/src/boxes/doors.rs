@@ -128,7 +128,7 @@ mod tests {
 
     fn spec(models: &[&str], tools: Option<bool>) -> WorkspaceSpec {
         let all: CapabilitySet = [Capability::Fs, Capability::Shell].into_iter().collect();
-        let doors = DoorSpec { models: grants(models), tools, ..DoorSpec::default() };
+        let doors = DoorSpec { models: grants(models), tools };
         WorkspaceSpec { doors, ..WorkspaceSpec::new(ProviderConfig::Sandbox(SandboxConfig::default()), all) }
     }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
 mod fake_api;
+mod streams;
 
 use std::path::PathBuf;
 use std::time::Duration;

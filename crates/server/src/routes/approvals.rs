@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use warren_api::{Approval, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval};
@@ -13,6 +13,7 @@ use warren_model as model;
 use warren_model::ErrorCode;
 use warren_service::Identity;
 
+use super::exchange::idempotency_key;
 use super::tool_rules;
 use crate::App;
 use crate::auth::Caller;
@@ -136,40 +137,51 @@ pub(super) async fn show(
 }
 
 /// Approve what a workspace asks for. People only.
+///
+/// With an `Idempotency-Key` the same decision again, by the same one, is answered with what was decided.
 #[utoipa::path(
     post, path = "/api/v1/approvals/{id}/approve", operation_id = "approve", tag = "approvals",
-    params(("id" = String, Path)), request_body = DecideApproval,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), request_body = DecideApproval,
     responses((status = 200, body = Approval), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
 pub(super) async fn approve(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathId(id): PathId<model::ApprovalKind>,
+    headers: HeaderMap,
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
-    let answer = answer_from(ApprovalDecision::Approve, body);
+    let answer = answer_from(ApprovalDecision::Approve, body, &headers)?;
     let decided = app.exchange.approvals.decide(&who, id, answer).await?;
     Ok(axum::Json(Names::in_approval(&app, &decided).await?))
 }
 
 /// Deny what a workspace asks for. People only.
+///
+/// With an `Idempotency-Key` the same decision again, by the same one, is answered with what was decided.
 #[utoipa::path(
     post, path = "/api/v1/approvals/{id}/deny", operation_id = "deny", tag = "approvals",
-    params(("id" = String, Path)), request_body = DecideApproval,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), request_body = DecideApproval,
     responses((status = 200, body = Approval), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
 pub(super) async fn deny(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathId(id): PathId<model::ApprovalKind>,
+    headers: HeaderMap,
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
-    let answer = answer_from(ApprovalDecision::Deny, body);
+    let answer = answer_from(ApprovalDecision::Deny, body, &headers)?;
     let decided = app.exchange.approvals.decide(&who, id, answer).await?;
     Ok(axum::Json(Names::in_approval(&app, &decided).await?))
 }
 
-fn answer_from(decision: ApprovalDecision, body: DecideApproval) -> ApprovalAnswer {
+fn answer_from(
+    decision: ApprovalDecision,
+    body: DecideApproval,
+    headers: &HeaderMap,
+) -> Result<ApprovalAnswer, Failure> {
     let remember = body.remember.map(tool_rules::remember_from);
-    ApprovalAnswer { decision, note: body.note, edited: body.arguments, remember }
+    let is_repeatable = idempotency_key(headers)?.is_some();
+    Ok(ApprovalAnswer { decision, note: body.note, edited: body.arguments, remember, is_repeatable })
 }
