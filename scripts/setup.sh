@@ -28,6 +28,8 @@ parts=(
   "has node|nodejs|building and testing the page"
   "has npm|npm|building and testing the page"
   "has_pip|python3-pip|a newer Node for the MCP conformance suite (scripts/conformance.sh)"
+  "has curl|curl|a client of the web door of boxes"
+  "has git|git|a client of the web door of boxes"
   "has_venv|python3-venv|the official clients for Python, installed by scripts/peers.sh"
 )
 

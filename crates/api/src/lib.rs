@@ -20,6 +20,7 @@ mod image_logins;
 mod info;
 mod memory;
 mod models;
+mod network;
 mod people;
 mod problem;
 mod processes;
@@ -41,7 +42,9 @@ mod webhooks;
 mod workspaces;
 
 pub use agents::{AgentPage, AgentSummary, StoredAgent};
-pub use approvals::{Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, RequestApproval};
+pub use approvals::{
+    Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, RequestApproval, WithdrawApproval,
+};
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use chat::{
@@ -69,6 +72,7 @@ pub use info::{
 };
 pub use memory::{FoundMemories, Memory, MemoryPage, MemoryScope, Remember};
 pub use models::{KnownModels, ModelProvider};
+pub use network::{HostGrant, NetworkAccess, NetworkGrant, NetworkPolicy, NetworkScheme, NoNetwork};
 pub use people::{
     BeginProviderSignIn, CreateInvitation, CreateOrg, CreateUser, CreatedInvitation, Invitation,
     InvitationPage, InvitationPreview, InvitationState, Org, OrgMembership, OrgPage, OrgQuotas, OrgRole,
@@ -86,8 +90,8 @@ pub use providers::{
 };
 pub use runner_line::{DOORS_ARE_OPEN, MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
 pub use runtimes::{
-    Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, RuntimeCapabilities, RuntimeMetadata,
-    Vitals,
+    AgentCardAnswer, ChangeAgentCard, Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime,
+    RuntimeCapabilities, RuntimeMetadata, Vitals,
 };
 pub use schedules::{
     CreateSchedule, MissedPolicy, OverlapPolicy, PatchSchedule, PreviewSchedule, RunCause, RunState,
@@ -107,9 +111,10 @@ pub use sessions::{
 };
 pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use templates::{
-    Agent, Blueprint, Bundle, BundleNode, BundleOrigin, CollapsedWorkspace, Document, ExpandWorkspace,
-    ImportBundle, ImportReport, ImportTree, ImportedNode, MissingEnv, Position, ScheduleSpec, Template,
-    TemplatePage, TemplateStamp, TemplateSummary,
+    Agent, Blueprint, Bundle, BundleFile, BundleFiles, BundleMemory, BundleNode, BundleOrigin, BundlePeer,
+    BundlePeers, BundleSchedule, CollapsedWorkspace, Document, ExpandWorkspace, ImportBundle, ImportReport,
+    ImportTree, ImportedFiles, ImportedNode, MissingEnv, Position, RunnerAdapter, RunnerSpec, ScheduleSpec,
+    Template, TemplatePage, TemplateStamp, TemplateSummary,
 };
 pub use tool_rules::{
     CreateToolRule, RememberDecision, ToolRule, ToolRuleDecision, ToolRulePage, ToolRuleScope,

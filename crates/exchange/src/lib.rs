@@ -24,6 +24,7 @@ mod peers;
 mod push_configs;
 mod schedules;
 mod signing;
+mod web_doors;
 pub mod webhooks;
 
 pub use agents::{
@@ -55,6 +56,7 @@ pub use warren_service::Error;
 pub use warren_store::{
     ApprovalQuery, ChatSpan, ConversationQuery, DeliveryQuery, TaskMark, TaskQuery, WebhookCallQuery,
 };
+pub use web_doors::{BoundCredential, WebAccess, WebDoors};
 pub use webhooks::{Channels, Webhooks};
 
 use std::ops::Deref;
@@ -78,6 +80,8 @@ pub struct Parts {
     pub agents: Agents,
     /// Whose keys are published.
     pub signer: Signer,
+    /// What boxes may reach, besides what their workspaces say.
+    pub web_access: WebAccess,
 }
 
 /// The services of the exchange, put together. Cheap to clone; all clones are one.
@@ -99,6 +103,7 @@ pub struct Services {
     pub webhooks: Webhooks,
     pub channels: Channels,
     pub push_configs: PushConfigs,
+    pub web_doors: WebDoors,
     pub peers: Peers,
     pub registrations: Registrations,
     pub signer: Signer,
@@ -133,7 +138,7 @@ impl QueueWaker {
 
 impl Exchange {
     pub fn new(parts: Parts) -> Self {
-        let Parts { fleet, connector, config, agents, signer } = parts;
+        let Parts { fleet, connector, config, agents, signer, web_access } = parts;
         // It stops before the fleet does.
         let context = fleet.context.with_own_work();
         let with = || (context.clone(), fleet.clone());
@@ -165,6 +170,13 @@ impl Exchange {
             webhooks: Webhooks::new(context.clone(), connector.clone(), secrets.clone()),
             channels: Channels::new(context.clone(), fleet.clone(), secrets, messages.clone()),
             push_configs: PushConfigs::new(context.clone(), fleet.sealer.clone(), connector.clone()),
+            web_doors: WebDoors::new(
+                context.clone(),
+                fleet.clone(),
+                approvals.clone(),
+                &connector,
+                web_access,
+            ),
             registrations: Registrations::new(fleet.clone(), connector.clone(), agents.clone()),
             upkeep: Upkeep::new(context.clone(), config, deliveries.clone(), approvals.clone()),
             agents,
@@ -180,8 +192,12 @@ impl Exchange {
         }))
     }
 
-    /// Takes up what an earlier process left. Called after the fleet's own start.
+    /// Takes up what an earlier process left. Called after the fleet's own start. A replica that only serves clients leaves
+    /// this to workers.
     pub async fn start(&self) -> Result<(), Error> {
+        if !self.fleet.box_holders.role().opens_boxes() {
+            return Ok(());
+        }
         self.upkeep.start();
         let sweeps = &self.fleet.sweeps;
         sweeps.supervise(&self.context, Arc::new(self.push_configs.background_loop()));

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::NetworkPolicy;
 use crate::session::ModelName;
 
 const MAX_MODELS: usize = 64;
@@ -20,6 +21,9 @@ pub struct DoorSpec {
     /// Warren's tools. Absent: for the agents that Warren itself runs in their boxes, and for nobody else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<bool>,
+    /// Hosts that its programs reach through the web door. None: there is no such door.
+    #[serde(skip_serializing_if = "NetworkPolicy::is_none")]
+    pub network: NetworkPolicy,
 }
 
 impl DoorSpec {

@@ -24,6 +24,7 @@ mod limits;
 mod made_with;
 mod memory;
 mod message;
+mod network;
 mod people;
 mod principal;
 mod probe;
@@ -31,6 +32,7 @@ mod provider_config;
 mod push_config;
 mod reference;
 mod registration;
+mod runner_spec;
 mod schedule;
 mod secret;
 pub mod session;
@@ -58,7 +60,10 @@ pub use audit::{
     NewAuditEntry, canonical_json,
 };
 pub use backoff::Backoff;
-pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
+pub use bundle::{
+    Bundle, BundleError, BundleFile, BundleFiles, BundleMemory, BundleNode, BundleOrigin, BundlePeer,
+    BundlePeers, BundleSchedule,
+};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
 pub use ceilings::{Ceilings, TierCeilings};
 pub use conversation::{ChatMessage, Conversation};
@@ -81,6 +86,7 @@ pub use limits::{Limits, MIB};
 pub use made_with::MadeWithToken;
 pub use memory::{Memory, MemoryPlace, MemoryScope};
 pub use message::{Artifact, Content, Message, Part, Role, WORKSPACE_SCHEME, fingerprint};
+pub use network::{HostGrant, NetworkGrant, NetworkPolicy, NetworkScheme, NetworkSet};
 pub use people::{
     Holder, InvalidShortName, Invitation, InvitationSecret, InvitationState, Member, Org, OrgQuotas, OrgRole,
     ShortName, User, UserIdentity,
@@ -95,6 +101,7 @@ pub use provider_config::{
 pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
+pub use runner_spec::{RunnerAdapter, RunnerSpec};
 pub use schedule::{
     MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleChange, ScheduleRun, SkipReason,
     Timing,

@@ -16,7 +16,7 @@ text_enum! {
 }
 
 text_enum! {
-    /// Why a command was refused: the unit in which refusals are counted. A closed set, so that a flood of different program
+    /// Why a command, or a connection out of a box, was refused: the unit in which refusals are counted. A closed set, so that a flood of different program
     /// names is one kind.
     RefusalKind {
         /// Empty, too long, NUL, an unbalanced quote: no policy would take it.
@@ -35,6 +35,8 @@ text_enum! {
         Argument = "argument",
         /// An environment variable that changes what programs do.
         Variable = "variable",
+        /// A connection that the workspace's network policy does not grant.
+        Network = "network",
         /// Refusals of any kind, counted together: there were too many to tell apart.
         Other = "other",
     }

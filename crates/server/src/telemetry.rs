@@ -30,6 +30,7 @@ impl Telemetry {
         let handle = recorder.handle();
         for (name, help) in [
             ("warren_http_requests_total", "Requests answered, by method, route and status."),
+            ("warren_requests_forwarded_total", "Requests passed on to other replicas, by outcome."),
             ("warren_workspace_opens_total", "Workspaces opened, by provider and outcome."),
             ("warren_workspace_evictions_total", "Open workspaces that were lost, by provider."),
             ("warren_workspace_retries_total", "Opens that were tried again, by provider."),

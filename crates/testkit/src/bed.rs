@@ -61,6 +61,8 @@ pub struct BedOptions {
     pub is_real_time: bool,
     /// Has it run by itself, so that all of it can be cut off at any moment with [`Bed::crash`].
     pub is_crashable: bool,
+    /// Names of further secrets that no command gets.
+    pub kept_from_boxes: std::collections::BTreeSet<warren_model::SecretName>,
 }
 
 impl Default for BedOptions {
@@ -72,6 +74,7 @@ impl Default for BedOptions {
             probe: Arc::new(NoProbe),
             is_real_time: false,
             is_crashable: false,
+            kept_from_boxes: std::collections::BTreeSet::new(),
         }
     }
 }
@@ -152,7 +155,8 @@ impl Ground {
             config: self.options.config,
             probe: Arc::clone(&self.options.probe),
             replica,
-            kept_from_boxes: crate::model_keys(),
+            data_folder: self.folder.path().to_owned(),
+            kept_from_boxes: &crate::model_keys() | &self.options.kept_from_boxes,
         })
     }
 

@@ -13,13 +13,15 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::json;
-use warren_exchange::{Accepted, Agents, Config, DeliveryQuery, Error, Exchange, NewMessage, Parts, Signer};
+use warren_exchange::{
+    Accepted, Agents, Config, DeliveryQuery, Error, Exchange, NewMessage, Parts, Signer, WebAccess,
+};
 use warren_fleet::{CreateWorkspace, Register};
 use warren_model::{
     Delivery, DeliveryState, Displacement, Message, Part, Role, Runtime, RuntimeReport, Status, Task, TaskId,
     TaskState, WorkspaceId,
 };
-use warren_outbound::{Connector, OutboundPolicy, SystemResolver};
+use warren_outbound::{Connector, OutboundPolicy, Resolver, SystemResolver};
 use warren_service::Identity;
 
 use crate::bed::{Bed, BedOptions, eventually};
@@ -32,6 +34,12 @@ pub struct ExchangeOptions {
     pub config: Config,
     /// What webhooks and the like may call. By default nothing that is private, and so no peer of a test.
     pub outbound: OutboundPolicy,
+    /// Where names lead; absent: as on this machine.
+    pub resolver: Option<Arc<dyn Resolver>>,
+    /// What boxes may reach.
+    pub web_access: WebAccess,
+    /// Certificates that are trusted besides the machine's, in PEM.
+    pub roots: Option<&'static [u8]>,
 }
 
 impl ExchangeOptions {
@@ -96,10 +104,22 @@ impl ExchangeBed {
     }
 
     async fn over(bed: Bed, agent: ScriptedAgent, agents: Agents, options: ExchangeOptions) -> Self {
-        let connector = Connector::new(options.outbound.clone(), Arc::new(SystemResolver));
+        let resolver = options.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
+        let connector = Connector::new(options.outbound.clone(), resolver);
+        let connector = match options.roots {
+            Some(roots) => connector.trusting(roots).expect("the roots are certificates"),
+            None => connector,
+        };
         let signer = Signer::new(bed.fleet.sealer.clone(), bed.clock_door(), connector.clone());
         let config = options.config;
-        let exchange = Exchange::new(Parts { fleet: bed.fleet.clone(), connector, config, agents, signer });
+        let exchange = Exchange::new(Parts {
+            fleet: bed.fleet.clone(),
+            connector,
+            config,
+            agents,
+            signer,
+            web_access: options.web_access.clone(),
+        });
         let starting = exchange.clone();
         bed.inside(async move { starting.start().await }).await.expect("the exchange starts");
         Self { bed, exchange, agent, options }

@@ -11,8 +11,9 @@ use warren_agent::{AgentHost, Config as AgentConfig, Parts as AgentParts, Provid
 use warren_doors::{Clock, Entropy, Environment, ManualClock, OsEntropy, SystemClock};
 use warren_exchange::{
     AgentRuntime, Agents, ByA2a, Config as ExchangeConfig, Exchange, Parts as ExchangeParts, Signer,
+    WebAccess,
 };
-use warren_fleet::{Config as FleetConfig, Fleet, NewPeople, Parts, Replica, StoredLosses, StoredRefs};
+use warren_fleet::{Config as FleetConfig, Fleet, NewPeople, Parts, Replica, Role, StoredLosses, StoredRefs};
 use warren_llm::{Prices, ProviderSettings, Providers, Script, ScriptedModel};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_oidc::{Provider as OidcProvider, ProviderSettings as SignInSettings};
@@ -49,8 +50,13 @@ pub struct Builder {
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
+    role: Role,
+    is_reachable: bool,
+    /// Whose key for secrets it has, and so whom it believes.
+    key_of: Option<std::path::PathBuf>,
     outbound: OutboundPolicy,
     resolver: Option<Arc<dyn Resolver>>,
+    web_access: WebAccess,
     provider_sign_in: Option<(SignInSettings, NewPeople, Option<String>)>,
 }
 
@@ -69,6 +75,27 @@ impl Builder {
         self
     }
 
+    /// What it does among several on one database.
+    #[must_use]
+    pub fn role(mut self, role: Role) -> Self {
+        self.role = role;
+        self
+    }
+
+    /// Says to other replicas where it is reached.
+    #[must_use]
+    pub fn reachable(mut self) -> Self {
+        self.is_reachable = true;
+        self
+    }
+
+    /// Gives it the key for secrets of the Warren in that folder: the two believe each other.
+    #[must_use]
+    pub fn key_of(mut self, folder: &std::path::Path) -> Self {
+        self.key_of = Some(folder.to_owned());
+        self
+    }
+
     /// Lets it call peers on this machine.
     #[must_use]
     pub fn reaches_loopback(mut self) -> Self {
@@ -80,6 +107,13 @@ impl Builder {
     #[must_use]
     pub fn resolver(mut self, resolver: Arc<dyn Resolver>) -> Self {
         self.resolver = Some(resolver);
+        self
+    }
+
+    /// What boxes may reach, besides what their workspaces say. By default nothing that is private.
+    #[must_use]
+    pub fn web_access(mut self, access: WebAccess) -> Self {
+        self.web_access = access;
         self
     }
 
@@ -263,7 +297,7 @@ impl Warren {
             limits: builder.limits.clone(),
         });
         let replica = if store.is_shared() {
-            Replica::new(&folder.path().display().to_string(), context.clone())
+            Replica::new(&folder.path().display().to_string(), context.clone()).with_role(builder.role)
         } else {
             Replica::alone(context.clone())
         };
@@ -276,6 +310,10 @@ impl Warren {
             refs: Arc::new(StoredRefs::new(context.clone(), replica.clone())),
             losses: Arc::new(StoredLosses::new(context.clone())),
         };
+        if let Some(other) = &builder.key_of {
+            std::fs::copy(other.join("secrets.key"), folder.path().join("secrets.key"))
+                .expect("a key is copied");
+        }
         let key_file = KeyFile::own(folder.path().join("secrets.key"), &*entropy).expect("a key is made");
         let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
         let connector = Connector::new(builder.outbound.clone(), resolver);
@@ -295,6 +333,7 @@ impl Warren {
             keys,
             config: builder.fleet_config,
             replica,
+            data_folder: folder.path().to_owned(),
             kept_from_boxes: crate::model_keys(),
             probe: Arc::new(agents.clone()),
         });
@@ -311,6 +350,7 @@ impl Warren {
             agents,
             signer,
             connector,
+            web_access: builder.web_access.clone(),
         });
         exchange.start().await.expect("the exchange starts");
         let operations = Operations::new(fleet.clone());
@@ -338,6 +378,10 @@ impl Warren {
         };
         let server = Server::bind(listen, builder.config.clone(), parts).await.expect("a free port is found");
         let address = server.local_addr();
+        if builder.is_reachable {
+            let announced = fleet.box_holders.announce(Some(format!("http://{address}"))).await;
+            announced.expect("the others are told");
+        }
         let stop = CancellationToken::new();
         let server = tokio::spawn(server.run(stop.clone()));
         Self {

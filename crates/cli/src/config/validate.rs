@@ -1,8 +1,9 @@
 //! What types alone cannot say about the tree.
 
+use warren_outbound::Relay;
 use warren_rules::boxes::image_registries::AllowedRegistries;
 
-use super::Config;
+use super::{Config, RoleName};
 
 /// No wait, no retry: these make sense.
 const MAY_BE_ZERO: [&str; 9] = [
@@ -52,6 +53,22 @@ pub(super) fn complaints(config: &Config) -> Vec<Complaint> {
             ),
         ));
     }
+    if let Some(url) = server.replica_url.as_ref().filter(|url| Relay::check_url(url).is_err()) {
+        found.push((
+            "server.replica_url".to_owned(),
+            format!(
+                "`{url}` is not where a replica can be reached; write for example `http://10.0.0.5:7878`, without a path"
+            ),
+        ));
+    }
+    if server.role != RoleName::All && !is_shared(config) {
+        found.push((
+            "server.role".to_owned(),
+            "only Warrens on one PostgreSQL share work; on SQLite there is one, which does all of it. Set `database.url` \
+             to `postgres://…`, or leave the role at `all`"
+                .to_owned(),
+        ));
+    }
     let is_local = server.listen.ip().is_loopback() && server.allowed_hosts.is_empty();
     found.extend(config.sign_in.provider.complaints(server.public_url.is_some() || is_local));
     if let Some(url) = &config.database.url
@@ -69,6 +86,7 @@ pub(super) fn complaints(config: &Config) -> Vec<Complaint> {
     }
     found.extend(key_sources(config));
     found.extend(config.outbound.complaints());
+    found.extend(config.network.complaints());
     found.extend(config.models.complaints());
     found.extend(zero_limits(config));
     found
@@ -118,6 +136,12 @@ fn is_host(text: &str) -> bool {
 fn is_origin(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(is_host)
+}
+
+/// Whether several Warrens can be on this database.
+fn is_shared(config: &Config) -> bool {
+    let url = config.database.url.as_deref().unwrap_or_default();
+    url.starts_with("postgres://") || url.starts_with("postgresql://")
 }
 
 fn is_database_address(url: &str) -> bool {

@@ -27,4 +27,5 @@ mod removed;
 mod schedules;
 mod signatures;
 mod upkeep;
+mod web_doors;
 mod webhooks;

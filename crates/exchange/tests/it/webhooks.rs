@@ -222,6 +222,7 @@ async fn of_two_replicas_one_tells() {
             config: Config::default(),
             agents: Agents::new(Arc::new(ScriptedAgent::default())),
             signer: bed.exchange.signer.clone(),
+            web_access: Default::default(),
         });
         other.start().await.unwrap();
         let peer = receiver(&Arc::new(AtomicU16::new(200))).await;

@@ -7,11 +7,11 @@ use super::{EventField, FieldType};
 use crate::session::{PhaseKind, Suspension};
 use crate::{
     ApprovalId, ApprovalState, ChannelId, ChatMessageId, ConversationId, DelegationId, DelegationState,
-    DeliveryId, DeliveryReason, FileChange, Finding, MemoryId, MemoryScope, OrgRole, PolicyDecision,
-    Principal, ProbeWay, ProviderKind, RefusalKind, RuleScopeKind, RunCause, ScheduleChange, ScheduleId,
-    ScheduleRunId, SecretOwnerKind, SessionId, SkipReason, Status, TaskId, TaskState, TemplateName, Tier,
-    Timestamp, TokenId, TokenKind, ToolRuleId, UserId, WebhookCallId, WebhookId, WebhookStopReason,
-    WorkspaceId,
+    DeliveryId, DeliveryReason, FileChange, Finding, MemoryId, MemoryScope, NetworkScheme, OrgRole,
+    PolicyDecision, Principal, ProbeWay, ProviderKind, RefusalKind, RuleScopeKind, RunCause, ScheduleChange,
+    ScheduleId, ScheduleRunId, SecretOwnerKind, SessionId, SkipReason, Status, TaskId, TaskState,
+    TemplateName, Tier, Timestamp, TokenId, TokenKind, ToolRuleId, UserId, WebhookCallId, WebhookId,
+    WebhookStopReason, WorkspaceId,
 };
 
 /// Makes of the table: `EventKind`, one struct per kind, and `EventData`, which holds any of them. Fields behind `;`
@@ -135,6 +135,8 @@ events! {
     WorkspaceRemovalFailed = "workspace.removal.failed" { attempts: u32, reason: String }
     /// The runtime of a workspace registered; `boots` counts how often one did.
     WorkspaceRegistered = "workspace.runtime.registered" { boots: u64, version: Option<String> }
+    /// The runtime of a workspace describes itself differently, or no longer.
+    WorkspaceCardChanged = "workspace.card.changed" { boots: u64, has_card: bool }
     /// A runtime whose work shows no progress was asked whether it is there.
     WorkspaceProbed = "workspace.runtime.probed" { way: ProbeWay, found: Finding, reason: String }
     /// The image that a workspace is made from is another now: it is made anew.
@@ -169,6 +171,18 @@ events! {
         count: u64;
         tool: String,
         sentence: String,
+    }
+    /// Programs of a box reached a host, through the web door: so many connections since the last event of this kind about
+    /// the host, with the bytes that went out and came in. `problem` says what became of those that were cut.
+    WorkspaceNetworkUsed = "workspace.network.used" {
+        host: String,
+        port: u32,
+        scheme: NetworkScheme,
+        connections: u64,
+        sent_bytes: u64,
+        received_bytes: u64,
+        duration_ms: u64;
+        problem: String,
     }
     /// A template was stored, under a new name or in place of what was there.
     TemplateStored = "fleet.template.stored" { name: TemplateName, hash: String }

@@ -19,14 +19,18 @@
 mod answer;
 mod error;
 mod events;
+mod relay;
 mod request;
 mod resolver;
+mod streams;
 
 pub use answer::{Answer, Body};
 pub use error::{BadAnswer, BadRoots, CallError, Refused};
 pub use events::{EventStream, ServerEvent};
+pub use relay::{Relay, RelayBody, RelayRequest, Relayed, wants_upgrade};
 pub use request::{Call, CallLimits, Credential, HOPS_HEADER, MAX_HOPS, hops_of};
 pub use resolver::{Resolver, SystemResolver};
+pub use streams::{Forward, Forwarded};
 
 use std::error::Error as StdError;
 use std::io;
@@ -90,6 +94,13 @@ impl Connector {
             return Err(BadRoots::Empty);
         }
         Ok(Self::made_of(self.0.guarded.clone(), roots))
+    }
+
+    /// The same names and certificates, under another policy: what Warren's operator calls is not what a box may reach.
+    #[must_use]
+    pub fn under(&self, policy: OutboundPolicy) -> Self {
+        let resolver = Arc::clone(&self.0.guarded.resolver);
+        Self::made_of(Guarded { policy: Arc::new(policy), resolver }, self.0.roots.clone())
     }
 
     /// With the names of this machine.

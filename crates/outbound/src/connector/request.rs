@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, header};
@@ -86,9 +88,27 @@ impl Credential {
         Self { origin: url.origin(), header: header::AUTHORIZATION, value }
     }
 
+    /// A user name and a password, as HTTP's own sign-in has it.
+    pub fn basic(url: &Url, user: &str, password: &str) -> Self {
+        let joined = Zeroizing::new(format!("{user}:{password}"));
+        let value = Zeroizing::new(format!("Basic {}", *Zeroizing::new(BASE64.encode(joined.as_bytes()))));
+        Self { origin: url.origin(), header: header::AUTHORIZATION, value }
+    }
+
     /// A header of the peer's own choice, such as `X-API-Key`.
     pub fn header(url: &Url, name: HeaderName, value: &str) -> Self {
         Self { origin: url.origin(), header: name, value: Zeroizing::new(value.to_owned()) }
+    }
+
+    /// In place of whatever the caller put there, if it is for the origin of `url`.
+    pub(super) fn put_into(&self, head: &mut HeaderMap, url: &Url) -> Result<(), Refused> {
+        if self.origin != url.origin() {
+            return Err(Refused::Credential);
+        }
+        let mut value = line(&self.header, &self.value)?;
+        value.set_sensitive(true);
+        head.insert(self.header.clone(), value);
+        Ok(())
     }
 }
 
@@ -180,12 +200,7 @@ impl Call {
             head.append(name, value);
         }
         if let Some(credential) = &self.credential {
-            if credential.origin != url.origin() {
-                return Err(Refused::Credential);
-            }
-            let mut value = line(&credential.header, &credential.value)?;
-            value.set_sensitive(true);
-            head.insert(credential.header.clone(), value);
+            credential.put_into(&mut head, url)?;
         }
         if self.hops >= MAX_HOPS {
             return Err(Refused::Hops);

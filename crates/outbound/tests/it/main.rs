@@ -8,3 +8,4 @@ mod outcomes;
 mod peer;
 mod roots;
 mod secrets_stay;
+mod web_door;

@@ -3,31 +3,39 @@
 use std::collections::BTreeMap;
 
 use warren_model::session::ModelName;
-use warren_model::{Capability, ModelGrant, ProviderKind, WorkspaceSpec};
+use warren_model::{
+    Capability, ModelGrant, NetworkGrant, NetworkPolicy, NetworkScheme, ProviderKind, WorkspaceSpec,
+};
 
 use crate::lifecycle::residents::is_run_by_warren;
+use crate::outbound::network::{BadPolicy, GrantedNetwork, HostName};
 
 /// Where programs of a box find the doors. The runner listens there; `warren_line::Door` has the same numbers.
 pub const MODEL_URL: &str = "http://127.0.0.1:7701";
 pub const TOOLS_URL: &str = "http://127.0.0.1:7702/mcp";
+pub const WEB_URL: &str = "http://127.0.0.1:7703";
 
 /// Programs refuse to start without a key. This one opens nothing.
 const NO_KEY: &str = "warren";
 
 /// Why a box cannot have doors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Breach {
     NoBox,
     NoShell,
+    /// A grant of the network policy cannot be held.
+    Network(BadPolicy),
 }
 
 impl Breach {
-    pub const fn sentence(self) -> &'static str {
+    pub fn sentence(&self) -> String {
         match self {
-            Self::NoBox => "doors: only a box has doors: use the provider `sandbox` or `docker`",
+            Self::NoBox => "doors: only a box has doors: use the provider `sandbox` or `docker`".to_owned(),
             Self::NoShell => {
                 "doors: the workspace lacks the capability `shell`, so that no program could use them"
+                    .to_owned()
             }
+            Self::Network(bad) => format!("doors.network.{bad}"),
         }
     }
 }
@@ -37,6 +45,7 @@ pub fn check(spec: &WorkspaceSpec) -> Result<(), Breach> {
     if spec.doors.is_empty() {
         return Ok(());
     }
+    GrantedNetwork::compile(&spec.doors.network).map_err(Breach::Network)?;
     if !is_boxed(spec) {
         return Err(Breach::NoBox);
     }
@@ -56,9 +65,14 @@ pub fn has_models(spec: &WorkspaceSpec) -> bool {
     is_boxed(spec) && !spec.doors.models.is_empty()
 }
 
+/// Whether programs of the box reach anything of the web.
+pub fn has_web(spec: &WorkspaceSpec) -> bool {
+    is_boxed(spec) && !spec.doors.network.is_none()
+}
+
 /// Whether something has to carry the doors of a box in which no runner of a resident agent does.
 pub fn need_carrier(spec: &WorkspaceSpec) -> bool {
-    !is_run_by_warren(spec) && (has_models(spec) || has_tools(spec))
+    !is_run_by_warren(spec) && (has_models(spec) || has_tools(spec) || has_web(spec))
 }
 
 /// What programs of the box find in their environment. A key that is none stands where programs insist on one.
@@ -76,7 +90,45 @@ pub fn variables(spec: &WorkspaceSpec) -> BTreeMap<String, String> {
     if has_tools(spec) {
         set("WARREN_MCP_URL", TOOLS_URL.to_owned());
     }
+    if has_web(spec) {
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"] {
+            set(name, WEB_URL.to_owned());
+        }
+        for name in ["NO_PROXY", "no_proxy"] {
+            set(name, "127.0.0.1,localhost,::1".to_owned());
+        }
+        // Node's own `fetch` looks at these variables only if it is told to.
+        set("NODE_USE_ENV_PROXY", "1".to_owned());
+        let origins = secured_origins(&spec.doors.network);
+        if !origins.is_empty() {
+            set("GIT_CONFIG_COUNT", origins.len().to_string());
+        }
+        for (number, origin) in origins.iter().enumerate() {
+            set(&format!("GIT_CONFIG_KEY_{number}"), format!("url.http://{origin}/.insteadOf"));
+            set(&format!("GIT_CONFIG_VALUE_{number}"), format!("https://{origin}/"));
+        }
+    }
     variables
+}
+
+/// Hosts to which Warren itself makes the TLS connection, so that `git` asks for them in plain HTTP.
+fn secured_origins(network: &NetworkPolicy) -> Vec<String> {
+    let secured = network.allow.iter().filter_map(|grant| match grant {
+        NetworkGrant::Host(grant) if grant.scheme == NetworkScheme::Secured => Some(grant),
+        NetworkGrant::Host(_) | NetworkGrant::Set(_) => None,
+    });
+    let mut origins: Vec<String> = secured
+        .filter_map(|grant| {
+            let host = HostName::from_person(&grant.host).ok()?;
+            Some(match grant.port {
+                None | Some(443) => host.to_string(),
+                Some(port) => format!("{host}:{port}"),
+            })
+        })
+        .collect();
+    origins.sort();
+    origins.dedup();
+    origins
 }
 
 /// The model that answers a request for `said`: the first grant that fits and whose provider speaks the wire that was asked
@@ -128,7 +180,7 @@ mod tests {
 
     fn spec(models: &[&str], tools: Option<bool>) -> WorkspaceSpec {
         let all: CapabilitySet = [Capability::Fs, Capability::Shell].into_iter().collect();
-        let doors = DoorSpec { models: grants(models), tools };
+        let doors = DoorSpec { models: grants(models), tools, ..DoorSpec::default() };
         WorkspaceSpec { doors, ..WorkspaceSpec::new(ProviderConfig::Sandbox(SandboxConfig::default()), all) }
     }
 
@@ -175,6 +227,28 @@ mod tests {
         assert_eq!(told["ANTHROPIC_API_KEY"], "warren");
         assert!(!told.contains_key("WARREN_MCP_URL"));
         assert!(variables(&spec(&[], Some(true))).contains_key("WARREN_MCP_URL"));
+    }
+
+    // A81
+    #[test]
+    fn programs_are_told_of_the_web_door_where_there_is_one() {
+        let mut webbed = spec(&[], None);
+        assert!(!has_web(&webbed));
+        let grants = serde_json::json!({ "allow": [
+            "pypi",
+            { "host": "GitHub.com", "scheme": "secured", "paths": ["/org/"] },
+            { "host": "git.example.com", "port": 8443, "scheme": "secured" },
+            { "host": "*.example.org", "scheme": "secured" },
+        ] });
+        webbed.doors.network = serde_json::from_value(grants).unwrap();
+        assert!(has_web(&webbed) && need_carrier(&webbed) && check(&webbed) == Ok(()));
+        let told = variables(&webbed);
+        assert_eq!((told["HTTPS_PROXY"].as_str(), told["http_proxy"].as_str()), (WEB_URL, WEB_URL));
+        assert_eq!(told["GIT_CONFIG_COUNT"], "2");
+        assert_eq!(told["GIT_CONFIG_KEY_1"], "url.http://github.com/.insteadOf");
+        assert_eq!(told["GIT_CONFIG_VALUE_0"], "https://git.example.com:8443/");
+        webbed.doors.network = serde_json::from_value(serde_json::json!({ "allow": ["127.0.0.1"] })).unwrap();
+        assert!(check(&webbed).unwrap_err().sentence().starts_with("doors.network.allow[0].host: "));
     }
 
     // A81

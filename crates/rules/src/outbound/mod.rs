@@ -11,6 +11,7 @@
 
 mod address;
 mod card;
+pub mod network;
 
 pub use address::{Cidr, CidrError, Range};
 pub use card::{CardUrl, UrlUse, card_urls};

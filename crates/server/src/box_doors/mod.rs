@@ -3,6 +3,7 @@
 //! ```text
 //!   stream out of a box ──▶ HTTP/1.1, under limits ──┬─▶ model door ──▶ agent::ModelDoor ──▶ providers
 //!                                                    └─▶ tool door ──▶ the router's MCP endpoint, as the workspace
+//!   stream to the web door ──▶ exchange::WebDoors, a proxy ──▶ hosts that the workspace's policy grants
 //! ```
 //!
 //! Who asks is the box that the stream came out of; no credential is looked at, and none that a program sends gets any
@@ -63,6 +64,9 @@ impl BoxDoors {
     pub(crate) async fn serve(&self, workspace: WorkspaceId, target: Target, stream: LineStream) {
         // A box reaches doors; ports are for those outside of it.
         let Target::Door(door) = target else { return };
+        if door == Door::Web {
+            return self.0.app.exchange.web_doors.serve(workspace, stream).await;
+        }
         let doors = self.clone();
         let service = service_fn(move |request| {
             let doors = doors.clone();
@@ -77,6 +81,7 @@ impl BoxDoors {
         match door {
             Door::Model => model_door::answer(&self.0, workspace, request).await,
             Door::Tools => tool_door::answer(&self.0, workspace, request).await,
+            // A proxy, which is no server of its own: it is served by `WebDoors`.
             Door::Web => said(StatusCode::FORBIDDEN, "this workspace reaches no network"),
         }
     }

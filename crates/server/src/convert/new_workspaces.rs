@@ -37,6 +37,7 @@ pub(crate) fn new_workspace_from(
             prompts: body.prompts,
             command: body.command.unwrap_or_default(),
             wedge_signs: body.wedge_signs.unwrap_or_default(),
+            runner: body.runner.map(runner_from),
             ..model::AgentSpec::default()
         },
         template: None,
@@ -63,6 +64,7 @@ pub(crate) fn template_import_from(body: api::CreateWorkspace) -> Result<Import,
         prompts: body.prompts,
         command: body.command,
         wedge_signs: body.wedge_signs,
+        runner: body.runner.map(runner_from),
         doors: body.doors.map(doors_from).transpose()?,
         ..model::Blueprint::default()
     };
@@ -70,12 +72,36 @@ pub(crate) fn template_import_from(body: api::CreateWorkspace) -> Result<Import,
     Ok(Import { roots: vec![root], parent_id, provided_env: body.provided_env })
 }
 
+fn runner_from(runner: api::RunnerSpec) -> model::RunnerSpec {
+    model::RunnerSpec {
+        adapter: match runner.adapter {
+            api::RunnerAdapter::Stdio => model::RunnerAdapter::Stdio,
+            api::RunnerAdapter::Json => model::RunnerAdapter::Json,
+            api::RunnerAdapter::Acp => model::RunnerAdapter::Acp,
+            api::RunnerAdapter::A2a => model::RunnerAdapter::A2a,
+        },
+        mode: runner.mode,
+        declares: runner.declares,
+        idle_timeout_seconds: runner.idle_timeout_seconds,
+        start_timeout_seconds: runner.start_timeout_seconds,
+        a2a_url: runner.a2a_url,
+    }
+}
+
 pub(crate) fn doors_from(doors: api::Doors) -> Result<model::DoorSpec, Failure> {
     let grant = |(at, text): (usize, String)| {
         text.parse().map_err(|error| invalid(&format!("doors.models[{at}]"), &error))
     };
     let models = doors.models.into_iter().enumerate().map(grant).collect::<Result<_, _>>()?;
-    Ok(model::DoorSpec { models, tools: doors.tools })
+    let network = doors.network.map(network_from).transpose()?.unwrap_or_default();
+    Ok(model::DoorSpec { models, tools: doors.tools, network })
+}
+
+fn network_from(value: serde_json::Value) -> Result<model::NetworkPolicy, Failure> {
+    model::from_json(value).map_err(|error| match error.path().to_string().as_str() {
+        "." => invalid("doors.network", error.inner()),
+        path => invalid(&format!("doors.network.{path}"), error.inner()),
+    })
 }
 
 pub(crate) fn agent_name_from(text: Option<&str>) -> Result<Option<model::AgentName>, Failure> {

@@ -150,7 +150,10 @@ fn warnings(provider: &model::ProviderConfig) -> Vec<String> {
 fn doors(spec: &model::WorkspaceSpec) -> Option<api::Doors> {
     let tools = has_tool_door(spec);
     let models: Vec<_> = spec.doors.models.iter().map(ToString::to_string).collect();
-    (tools || !models.is_empty()).then_some(api::Doors { models, tools: Some(tools) })
+    let has_web = !spec.doors.network.is_none();
+    let network = has_web.then(|| serde_json::to_value(&spec.doors.network).unwrap_or_default());
+    let is_any = tools || !models.is_empty() || has_web;
+    is_any.then_some(api::Doors { models, tools: Some(tools), network })
 }
 
 fn behind_of(cause: model::BehindOf) -> api::BehindOf {
@@ -181,6 +184,23 @@ fn agent(agent: &model::AgentSpec) -> api::Agent {
         required_env: agent.required_env.clone(),
         command: agent.command.clone(),
         wedge_signs: agent.wedge_signs.clone(),
+        runner: agent.runner.as_ref().map(runner),
+    }
+}
+
+fn runner(runner: &model::RunnerSpec) -> api::RunnerSpec {
+    api::RunnerSpec {
+        adapter: match runner.adapter {
+            model::RunnerAdapter::Stdio => api::RunnerAdapter::Stdio,
+            model::RunnerAdapter::Json => api::RunnerAdapter::Json,
+            model::RunnerAdapter::Acp => api::RunnerAdapter::Acp,
+            model::RunnerAdapter::A2a => api::RunnerAdapter::A2a,
+        },
+        mode: runner.mode.clone(),
+        declares: runner.declares.clone(),
+        idle_timeout_seconds: runner.idle_timeout_seconds,
+        start_timeout_seconds: runner.start_timeout_seconds,
+        a2a_url: runner.a2a_url.clone(),
     }
 }
 
