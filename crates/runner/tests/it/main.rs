@@ -4,6 +4,7 @@
 
 mod acp;
 mod fake_api;
+mod streams;
 
 use std::path::PathBuf;
 use std::time::Duration;
