@@ -14,7 +14,7 @@ use warren_testkit::{PostgresDatabase, Warren};
 use crate::local;
 
 /// Beyond the lease: the next look for work, the box's opening, and the work that is left, on a busy machine.
-const MARGIN: Duration = Duration::from_secs(15);
+const MARGIN: Duration = Duration::from_secs(70);
 /// Pairs of Warrens that are tried at once, each killed at another moment between two renewals.
 const KILLS: u64 = 3;
 /// It takes some seconds to say, so that it is cut off in the middle.
@@ -63,6 +63,13 @@ async fn after(killed: Instant, what: &str, mut is_so: impl AsyncFnMut() -> bool
     killed.elapsed()
 }
 
+async fn hosted(warren: &Warren, name: &str) -> WorkspaceId {
+    let made = warren.create(&json!({ "name": name, "provider": local(), "agent": "helper" })).await;
+    let id = made.json()["id"].as_str().unwrap_or_else(|| panic!("{}", made.text())).parse().unwrap();
+    warren.wait_for_status(id, Status::Online).await;
+    id
+}
+
 /// Kills a replica, `wait` after it began its work.
 async fn kill_one(wait: Duration) -> Figures {
     let database = PostgresDatabase::create();
@@ -72,13 +79,11 @@ async fn kill_one(wait: Duration) -> Figures {
     let agent = json!({ "model": "scripted/test" });
     let put = doomed.call("PUT", "/api/v1/agents/helper").token(&doomed.token).json(&agent).send().await;
     assert_eq!(put.status, 201, "{}", put.text());
-    let made = doomed.create(&json!({ "name": "place", "provider": local(), "agent": "helper" })).await;
-    let id: WorkspaceId = made.json()["id"].as_str().unwrap().parse().unwrap();
-    doomed.wait_for_status(id, Status::Online).await;
+    let (id, often) = (hosted(&doomed, "place").await, hosted(&doomed, "often").await);
     let note = format!("/api/v1/workspaces/{id}/files?path=note");
     assert!(doomed.put(&note, "kept").await.status < 300);
     let body = json!({ "name": "often", "every_seconds": 2, "prompt": "tick", "overlap": "allow" });
-    let schedule = doomed.post(&format!("/api/v1/workspaces/{id}/schedules"), &body).await;
+    let schedule = doomed.post(&format!("/api/v1/workspaces/{often}/schedules"), &body).await;
     assert_eq!(schedule.status, 201, "{}", schedule.text());
     let runs = format!("/api/v1/schedules/{}/runs?limit=500", schedule.json()["id"].as_str().unwrap());
     tokio::time::sleep(wait).await;
@@ -98,6 +103,11 @@ async fn kill_one(wait: Duration) -> Figures {
     let files = after(killed, "files", async || other.get(&note).await.text() == "kept");
     let schedule = after(killed, "schedule", async || items(&other, &runs).await.len() > fired_before);
     let messages = after(killed, "messages", async || {
+        if killed.elapsed() > limit() - Duration::from_secs(1) {
+            let sessions = other.get(&format!("/api/v1/sessions?workspace_id={id}")).await.text();
+            let queue = other.get(&format!("/api/v1/workspaces/{id}/queue")).await.text();
+            println!("{}\n{}\n{sessions}\n{queue}", other.get(&path(&answered)).await.text(), other.get(&path(&queued)).await.text());
+        }
         let (first, second) =
             (other.get(&path(&answered)).await.json(), other.get(&path(&queued)).await.json());
         first["state"] == "completed" && second["state"] == "completed"
