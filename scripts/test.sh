@@ -77,6 +77,7 @@ step "MCP suite" check scripts/conformance.sh install
 step "A2A clients" check scripts/peers.sh a2a install
 step "model SDKs" check scripts/peers.sh model install
 step "chat clients" check scripts/peers.sh chat install
+step "resident agents" check scripts/residents.sh install quick
 step "OpenAPI clients" check scripts/peers.sh openapi install
 step "OpenAPI document" check scripts/peers.sh openapi validate openapi/v1.json
 step "binary" check cargo build --locked --package warren-cli
@@ -84,6 +85,7 @@ WARREN_BIN=$(cd "$target" && pwd)/debug/warren
 export WARREN_BIN
 if command -v cargo-nextest >/dev/null; then
   step "Rust tests" nextest cargo nextest run --workspace --locked --no-fail-fast --status-level pass
+  step "parity" check scripts/parity.sh --of "$logs/Rust-tests.log"
 else
   echo "cargo-nextest is not installed; cargo test does the same, less neatly"
   step "Rust tests" libtest cargo test --workspace --all-targets --locked --no-fail-fast

@@ -138,26 +138,15 @@ describe("the timeline", () => {
   });
 
   it("tells by origin what the model read, which is all of it", () => {
-    const context = {
-      model: "x/y",
-      system: "s".repeat(100),
-      tools: [],
-      turns: [
-        { role: "user", parts: [{ text: "u".repeat(50) }] },
-        {
-          role: "assistant",
-          blocks: [{ type: "text", text: "a".repeat(25) }],
-          calls: [{ id: "c", tool: "t", arguments: "", outcome: { kind: "done", result: "r".repeat(25) } }],
-        },
-      ],
-    } as unknown as StepContext;
-    const parts = contextParts(context, step(1, 0, 1));
-    expect(parts.map(({ origin, tokens }) => [origin, tokens])).toEqual([
-      ["system", 500],
-      ["user", 250],
-      ["assistant", 125],
-      ["results", 125],
+    const shares = [
+      { origin: "system", bytes: 100, tokens: 500 },
+      { origin: "results", bytes: 300, tokens: 1_500 },
+    ];
+    const parts = contextParts({ shares } as unknown as StepContext);
+    expect(parts.map(({ word, tokens, share }) => [word, tokens, share])).toEqual([
+      ["System prompt", 500, 0.25],
+      ["Results of tools", 1_500, 0.75],
     ]);
-    expect(parts.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1);
+    expect(contextParts({ shares: [] } as unknown as StepContext)).toEqual([]);
   });
 });

@@ -129,7 +129,7 @@ fn rehearsal(cargo: &str) -> tempfile::TempDir {
         write(script, &std::fs::read_to_string(root().join(script)).unwrap());
     }
     write("scripts/setup.sh", "#!/bin/sh\n");
-    for script in ["web", "conformance", "peers"] {
+    for script in ["web", "conformance", "peers", "parity"] {
         write(&format!("scripts/{script}.sh"), "#!/bin/sh\n");
     }
     for service in ["postgres", "docker"] {
@@ -169,7 +169,7 @@ fn a_good_run_ends_with_its_sums_and_stops_what_it_started() {
     let folder = rehearsal(GOOD_CARGO);
     let (code, said) = rehearse(folder.path(), "scripts/test.sh");
     // One unit test, twice two web tests, three commands of the documents, and the steps that say yes or no.
-    assert!(said.ends_with("\n\n24 passed, 0 failed\n"), "{said}");
+    assert!(said.ends_with("\n\n25 passed, 0 failed\n"), "{said}");
     assert_eq!(code, Some(0));
     for service in ["postgres", "docker"] {
         let log = std::fs::read_to_string(folder.path().join(format!("{service}.log"))).unwrap();
@@ -182,11 +182,36 @@ fn a_good_run_ends_with_its_sums_and_stops_what_it_started() {
 fn a_failing_step_does_not_hide_the_steps_after_it() {
     let folder = rehearsal(&format!("case $1 in clippy) exit 101 ;; esac\n{GOOD_CARGO}"));
     let (code, said) = rehearse(folder.path(), "scripts/test.sh");
-    assert!(said.ends_with("\n\n23 passed, 1 failed\n"), "{said}");
+    assert!(said.ends_with("\n\n24 passed, 1 failed\n"), "{said}");
     assert!(said.contains("  clippy\n") && said.contains("── docs' commands"), "{said}");
     assert_eq!(code, Some(1));
     let postgres = std::fs::read_to_string(folder.path().join("postgres.log")).unwrap();
     assert!(postgres.ends_with("stop\n"), "{postgres}");
+}
+
+// A5, Q5
+#[test]
+fn the_parity_suite_is_printed_as_a_matrix_and_a_hole_in_it_fails() {
+    let line = |word: &str, store: &str, name: &str| {
+        format!("        {word} [   0.5s] (1/9) warren-agent::it parity::{store}::{name}\n")
+    };
+    let print = |report: &str| {
+        let output = run(&root().join("scripts/parity.sh"), &[], &[], report);
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let both = [line("PASS", "sqlite", "a_message"), line("PASS", "postgres", "a_message")].concat();
+    let (is_whole, said) = print(&both);
+    assert!(is_whole && said.contains("1 scenarios on 2 stores, 0 not passed"), "{said}");
+    // What needed a second try has passed.
+    let (is_whole, said) = print(&format!(
+        "{both}  TRY 1 FAIL [ 0.1s] x parity::sqlite::b\n  TRY 2 PASS [ 0.1s] x parity::sqlite::b\n  PASS [ 0.1s] x parity::postgres::b\n"
+    ));
+    assert!(is_whole && said.contains("2 scenarios"), "{said}");
+    for bad in [line("PASS", "sqlite", "alone"), line("FAIL", "sqlite", "a_message"), String::new()] {
+        let report = if bad.is_empty() { bad } else { format!("{both}{bad}") };
+        let (is_whole, said) = print(&report);
+        assert!(!is_whole, "{said}");
+    }
 }
 
 // Q1

@@ -9,7 +9,8 @@ use warren_store::{ReadTx, WriteTx};
 
 use crate::commit::{self, Change, Surroundings};
 use crate::engine::Engine;
-use crate::sessions::{Sessions, check_parts, state_after};
+use crate::session_input::check_parts;
+use crate::sessions::{Sessions, state_after};
 use crate::streams::{Follower, Streams};
 use crate::tools::ASK_USER;
 

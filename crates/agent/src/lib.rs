@@ -29,7 +29,10 @@ mod offers;
 mod provider_models;
 mod request_heads;
 mod schemas;
+mod session_input;
+mod session_keys;
 mod sessions;
+mod shown_context;
 mod streams;
 mod tool_rules;
 mod tools;
@@ -43,8 +46,10 @@ pub use model_catalog::ModelCatalog;
 pub use models::{KnownModels, KnownProvider, ModelCaller, Models};
 pub use provider_models::{EnvironmentKeys, ProviderModels};
 pub use sessions::{
-    DEFAULT_STOP_SECONDS, HandedIn, MAX_STOP_SECONDS, NewSession, NewSessionMessage, Pending, Sessions,
+    DEFAULT_STOP_SECONDS, HandedIn, MAX_STOP_SECONDS, NewSession, NewSessionMessage, NewStop, Pending,
+    Sessions, Upgraded,
 };
+pub use shown_context::ShownContext;
 pub use streams::Follower;
 pub use tool_rules::{NewToolRule, ToolRuleFilter, ToolRules, scope_of};
 pub use warren_store::SessionQuery;

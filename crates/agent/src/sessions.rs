@@ -7,37 +7,32 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use warren_fleet::Fleet;
 use warren_model::session::{
-    BusyMode, CallOutcome, CallState, CallWait, ModelRequest, QueuedState, RunLimits, Session,
-    SessionMessage, SessionName, SessionStart, Step, StopKind, StopRequest, ToolCall,
+    BusyMode, CallOutcome, CallState, CallWait, QueuedState, RunLimits, Session, SessionMessage, SessionName,
+    SessionStart, Step, StopKind, StopRequest, ToolCall,
 };
 use warren_model::{
-    AgentName, Approval, Conversation, ConversationId, ErrorCode, Part, Principal, Runtime, SessionId,
-    SessionMessageId, StoredAgent, Timestamp, Workspace, WorkspaceId, fingerprint,
+    AgentChange, AgentName, Approval, Conversation, ConversationId, ErrorCode, Part, Principal, Runtime,
+    SessionId, SessionMessageId, StoredAgent, Timestamp, Workspace, WorkspaceId, fingerprint,
 };
 use warren_operations::Operations;
 use warren_rules::sessions::request::RequestParts;
-use warren_rules::sessions::{Input, NewBranch, request};
+use warren_rules::sessions::{Input, NewBranch, request, versions};
 use warren_service::{Action, Context, Error, Identity};
-use warren_store::{KeyScope, Page, ReadTx, SessionKey, SessionQuery, WriteTx};
+use warren_store::{KeyScope, Page, ReadTx, SessionQuery, WriteTx};
 
 use crate::commit::{self, Change, Surroundings};
 use crate::engine::{Engine, History, bounded};
 use crate::hosted::session_name;
 use crate::request_heads::with_head;
+use crate::session_input::{check_handed_in, check_parts};
+use crate::session_keys::{Key, check_key, remember, repeated};
+use crate::shown_context::ShownContext;
 use crate::streams::{Follower, Streams};
 use crate::tools::{ANSWER_SCHEMA, Tools};
 
 /// How long calls that run may still take after an interrupt, unless told.
 pub const DEFAULT_STOP_SECONDS: u32 = 10;
 pub const MAX_STOP_SECONDS: u32 = 600;
-const MAX_KEY_BYTES: usize = 256;
-const MAX_MESSAGE_BYTES: usize = 1 << 20;
-const MAX_PARTS: usize = 100;
-/// What a caller's tool may hand in (A31).
-const MAX_RESULT_BYTES: usize = 1 << 20;
-const MAX_ERROR_BYTES: usize = 8 << 10;
-/// A key is remembered for so long.
-pub(crate) const KEY_MS: i64 = 24 * 3_600_000;
 
 /// A session to begin.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +64,32 @@ pub struct Pending {
     /// Calls that the caller runs, and questions to the user.
     pub calls: Vec<ToolCall>,
     pub messages: Vec<SessionMessage>,
+}
+
+/// A session that was moved to another version of its agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Upgraded {
+    pub session: Session,
+    /// Of the version that it had.
+    pub previous_hash: String,
+    /// What the new version says otherwise; empty if it is the same.
+    pub changes: Vec<AgentChange>,
+}
+
+/// How a run is to stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewStop {
+    pub kind: StopKind,
+    /// How long calls that run may still take; absent: [`DEFAULT_STOP_SECONDS`].
+    pub within_seconds: Option<u32>,
+    /// The same again is the same stop, also after the run has ended.
+    pub key: Option<String>,
+}
+
+impl NewStop {
+    pub const fn new(kind: StopKind) -> Self {
+        Self { kind, within_seconds: None, key: None }
+    }
 }
 
 /// What a caller's tool gave, or a user answered.
@@ -209,13 +230,12 @@ impl Sessions {
     ) -> Result<SessionMessage, Error> {
         let session = self.find(who, Action::UseWorkspace, name).await?;
         check_parts(&new.parts)?;
-        check_key(new.key.as_deref())?;
         let now = self.context.now();
         let id: SessionMessageId = self.context.new_id();
-        let asked = fingerprint(&serde_json::json!({
+        let asked = serde_json::json!({
             "parts": new.parts, "mode": new.mode.map(BusyMode::as_str), "client_id": new.client_id,
-        }));
-        let key = new.key.clone().map(|key| Key { scope: KeyScope::Session(session.id), key, asked });
+        });
+        let key = Key::of_session(session.id, new.key.clone(), &asked)?;
         let by = who.principal.clone();
         let surroundings = self.surroundings.clone();
         let session_id = session.id;
@@ -291,9 +311,15 @@ impl Sessions {
         name: &SessionName,
         call_id: String,
         handed_in: HandedIn,
+        key: Option<String>,
     ) -> Result<Session, Error> {
         let session = self.find(who, Action::UseWorkspace, name).await?;
         check_handed_in(&call_id, &handed_in)?;
+        let asked = match &handed_in {
+            HandedIn::Output(value) => serde_json::json!({ "call": call_id, "output": value }),
+            HandedIn::Error(text) => serde_json::json!({ "call": call_id, "error": text }),
+        };
+        let key = Key::of_session(session.id, key, &asked)?;
         let (session_id, org_id, agent, asked) =
             (session.id, session.org_id, session.agent.clone(), call_id.clone());
         let read = move |tx: &mut dyn ReadTx| {
@@ -322,7 +348,7 @@ impl Sessions {
         let results = whole.map(|bytes| (call_id.clone(), bytes)).into_iter().collect();
         let input = Input::HandedIn { call_id, outcome };
         let change = Change { results, ..Change::new(session.id, self.context.now(), by, vec![input]) };
-        Ok(self.engine.change(change).await?.open.session)
+        self.change_once(change, key).await
     }
 
     /// The answer to a question has to fit the schema that the question came with (A33).
@@ -343,10 +369,12 @@ impl Sessions {
         who: &Identity,
         name: &SessionName,
         run: u32,
-        kind: StopKind,
-        within_seconds: Option<u32>,
+        stop: NewStop,
     ) -> Result<Session, Error> {
+        let NewStop { kind, within_seconds, key } = stop;
         let session = self.find(who, Action::UseWorkspace, name).await?;
+        let asked = serde_json::json!({ "run": run, "stop": kind.as_str(), "within": within_seconds });
+        let key = Key::of_session(session.id, key, &asked)?;
         let seconds = within_seconds.unwrap_or(DEFAULT_STOP_SECONDS);
         if seconds > MAX_STOP_SECONDS {
             let detail = format!("within_seconds: expected at most {MAX_STOP_SECONDS}");
@@ -354,7 +382,30 @@ impl Sessions {
         }
         let deadline = self.context.now().plus_ms(i64::from(seconds) * 1_000);
         let request = StopRequest { kind, deadline, by: who.principal.clone() };
-        self.input(who, &session, Input::Stop { run, request }).await
+        let input = Input::Stop { run, request };
+        let change = Change::new(session.id, self.context.now(), who.principal.clone(), vec![input]);
+        self.change_once(change, key).await
+    }
+
+    /// Makes a change under its key: the same again changes nothing, and is answered with the session as it is now (A7).
+    async fn change_once(&self, change: Change, key: Option<Key>) -> Result<Session, Error> {
+        let Some(key) = key else { return Ok(self.engine.change(change).await?.open.session) };
+        let surroundings = self.surroundings.clone();
+        let made = move |tx: &mut dyn WriteTx| {
+            if repeated(tx, &change.by, Some(&key), change.now)?.is_some() {
+                let session = tx.session(change.session_id)?;
+                return Ok((session.ok_or_else(|| Error::new(ErrorCode::SessionNotFound))?, None));
+            }
+            let changed = commit::apply(tx, &surroundings, &change)?;
+            remember(tx, &change.by, Some(&key), change.now, &Value::Null)?;
+            Ok::<_, Error>((changed.open.session.clone(), Some(changed)))
+        };
+        let (session, changed) = self.context.store().write(made).await?;
+        if let Some(changed) = changed {
+            self.engine.tell(&changed);
+            self.engine.wake(&changed.open.session);
+        }
+        Ok(session)
     }
 
     /// Goes on after an interrupt, an exhausted budget or a circle. Only people give a run more to spend.
@@ -422,10 +473,11 @@ impl Sessions {
             .await
     }
 
-    /// Moves the session to the version that its agent's name stands for now (A6). Returns the session and what it had.
-    pub async fn upgrade(&self, who: &Identity, name: &SessionName) -> Result<(Session, String), Error> {
+    /// Moves the session to the version that its agent's name stands for now, and tells what changes (A6).
+    pub async fn upgrade(&self, who: &Identity, name: &SessionName) -> Result<Upgraded, Error> {
         let session = self.find(who, Action::UseWorkspace, name).await?;
         let (now, id) = (self.context.now(), session.id);
+        let surroundings = self.surroundings.clone();
         self.context
             .store()
             .write(move |tx| {
@@ -435,7 +487,9 @@ impl Sessions {
                 }
                 let agent = tx.agent(held.org_id, &held.agent.name)?;
                 let agent = agent.ok_or_else(|| Error::new(ErrorCode::AgentNotFound))?;
-                let before = held.agent.hash.clone();
+                let before = surroundings.agent(tx, held.org_id, &held.agent)?;
+                let changes = versions::changes(&before, &agent.definition);
+                let previous_hash = held.agent.hash.clone();
                 let mut session = held.clone();
                 for (name, value) in agent.definition.initial_state() {
                     session.state.entry(name).or_insert(value);
@@ -444,7 +498,7 @@ impl Sessions {
                 session.generation += 1;
                 session.updated_at = now;
                 session.version = tx.update_session(&held, &session)?;
-                Ok((session, before))
+                Ok(Upgraded { session, previous_hash, changes })
             })
             .await
     }
@@ -501,7 +555,7 @@ impl Sessions {
         who: &Identity,
         name: &SessionName,
         number: u32,
-    ) -> Result<ModelRequest, Error> {
+    ) -> Result<ShownContext, Error> {
         let session = self.find(who, Action::ReadWorkspaces, name).await?;
         let missing = || Error::new(ErrorCode::StepNotFound);
         let owner = match session.open_step {
@@ -541,11 +595,15 @@ impl Sessions {
         let built = history.conversation.as_ref().map_err(Clone::clone).and_then(build);
         let built = built.map_err(|broken| Error::new(ErrorCode::Internal).caused_by(broken.to_string()))?;
         // Tools and instructions may be others by now: what the model saw was kept with its answer.
-        match head {
-            Some(bytes) => with_head(built, &bytes)
-                .ok_or_else(|| Error::new(ErrorCode::Internal).caused_by("a request's head cannot be read")),
-            None => Ok(built),
-        }
+        let request = match head {
+            Some(bytes) => with_head(built, &bytes).ok_or_else(|| {
+                Error::new(ErrorCode::Internal).caused_by("a request's head cannot be read")
+            })?,
+            None => built,
+        };
+        let workspace = self.fleet.workspaces.get(who, Action::ReadWorkspaces, workspace_id).await?;
+        let known = self.fleet.redactors.of_workspace(&workspace).await?;
+        Ok(ShownContext::new(request, &step, &known))
     }
 
     /// Follows the session from behind an entry of its stream.
@@ -643,112 +701,6 @@ fn insert(tx: &mut dyn WriteTx, session: &Session) -> Result<(), Error> {
     match tx.insert_session(session) {
         Err(warren_store::Error::AlreadyExists) => Err(Error::new(ErrorCode::SessionExists)),
         other => Ok(other?),
-    }
-}
-
-/// How long what is handed in may be (A31).
-fn check_handed_in(call_id: &str, handed_in: &HandedIn) -> Result<(), Error> {
-    if call_id.is_empty() || call_id.len() > ToolCall::MAX_ID_BYTES {
-        let detail = format!("call_id: expected 1 to {} bytes", ToolCall::MAX_ID_BYTES);
-        return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
-    }
-    let (field, bytes, most) = match handed_in {
-        HandedIn::Output(value) => ("output", value.to_string().len(), MAX_RESULT_BYTES),
-        HandedIn::Error(text) => ("error", text.len(), MAX_ERROR_BYTES),
-    };
-    if bytes > most {
-        let detail = format!("{field}: it has {bytes} bytes, and may have {most}");
-        return Err(Error::with_detail(ErrorCode::PayloadTooLarge, detail));
-    }
-    Ok(())
-}
-
-pub(crate) fn check_parts(parts: &[Part]) -> Result<(), Error> {
-    let invalid = |detail: String| Err(Error::with_detail(ErrorCode::InvalidMessage, detail));
-    if parts.is_empty() || parts.len() > MAX_PARTS {
-        return invalid(format!("parts: expected 1 to {MAX_PARTS}"));
-    }
-    let bytes = serde_json::to_vec(parts).map_or(0, |json| json.len());
-    if bytes > MAX_MESSAGE_BYTES {
-        let detail = format!("parts: they have {bytes} bytes, and may have {MAX_MESSAGE_BYTES}");
-        return Err(Error::with_detail(ErrorCode::PayloadTooLarge, detail));
-    }
-    let is_blank = |part: &Part| match &part.content {
-        warren_model::Content::Text(text) => text.trim().is_empty(),
-        warren_model::Content::Raw(_) | warren_model::Content::Url(_) | warren_model::Content::Data(_) => {
-            false
-        }
-    };
-    let has_nul =
-        |part: &Part| matches!(&part.content, warren_model::Content::Text(text) if text.contains('\0'));
-    if let Some(at) = parts.iter().position(has_nul) {
-        return invalid(format!("parts[{at}].text: expected text without NUL"));
-    }
-    // No provider takes a blank text, so that the session could not go on with it.
-    match parts.iter().position(is_blank) {
-        Some(at) => {
-            let detail = format!("parts[{at}].text: it is blank");
-            Err(Error::with_detail(ErrorCode::BlankMessage, detail))
-        }
-        None => Ok(()),
-    }
-}
-
-fn check_key(key: Option<&str>) -> Result<(), Error> {
-    match key {
-        Some(key) if key.is_empty() || key.len() > MAX_KEY_BYTES || key.chars().any(char::is_control) => {
-            let detail = format!("key: expected 1 to {MAX_KEY_BYTES} bytes without control characters");
-            Err(Error::with_detail(ErrorCode::InvalidRequest, detail))
-        }
-        Some(_) | None => Ok(()),
-    }
-}
-
-/// A key under which something is asked for.
-#[derive(Debug, Clone)]
-struct Key {
-    scope: KeyScope,
-    key: String,
-    /// A fingerprint of what is asked.
-    asked: String,
-}
-
-/// What the same request was answered before.
-fn repeated(
-    tx: &mut dyn WriteTx,
-    by: &warren_model::Principal,
-    key: Option<&Key>,
-    now: Timestamp,
-) -> Result<Option<Value>, Error> {
-    let Some(key) = key else { return Ok(None) };
-    let before = tx.session_key(key.scope, by, &key.key)?;
-    match before.filter(|before| before.at > now.plus_ms(-KEY_MS)) {
-        Some(before) if before.fingerprint == key.asked => Ok(Some(before.answer)),
-        Some(_) => Err(Error::new(ErrorCode::KeyReused)),
-        None => Ok(None),
-    }
-}
-
-fn remember(
-    tx: &mut dyn WriteTx,
-    by: &warren_model::Principal,
-    key: Option<&Key>,
-    now: Timestamp,
-    answer: &Value,
-) -> Result<(), Error> {
-    let Some(key) = key else { return Ok(()) };
-    let row = SessionKey {
-        scope: key.scope,
-        sender: by.clone(),
-        key: key.key.clone(),
-        fingerprint: key.asked.clone(),
-        answer: answer.clone(),
-        at: now,
-    };
-    match tx.insert_session_key(&row, now.plus_ms(-KEY_MS))? {
-        true => Ok(()),
-        // Another request with the same key was faster; this one is decided anew.
-        false => Err(Error::new(ErrorCode::VersionConflict)),
     }
 }
 

@@ -41,7 +41,9 @@ mod webhooks;
 mod workspaces;
 
 pub use agents::{AgentPage, AgentSummary, StoredAgent};
-pub use approvals::{Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, RequestApproval};
+pub use approvals::{
+    Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, RequestApproval, WithdrawApproval,
+};
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use chat::{
@@ -86,8 +88,8 @@ pub use providers::{
 };
 pub use runner_line::{MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
 pub use runtimes::{
-    Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, RuntimeCapabilities, RuntimeMetadata,
-    Vitals,
+    AgentCardAnswer, ChangeAgentCard, Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime,
+    RuntimeCapabilities, RuntimeMetadata, Vitals,
 };
 pub use schedules::{
     CreateSchedule, MissedPolicy, OverlapPolicy, PatchSchedule, PreviewSchedule, RunCause, RunState,
@@ -95,21 +97,22 @@ pub use schedules::{
 };
 pub use secrets::{KeyRotation, Secret, SecretOwner, SecretPage, SetSecret};
 pub use session_steps::{
-    AnswerBlock, Checkpoint, CheckpointPage, ContextCall, ContextTool, ContextTurn, SessionCall,
-    SessionCallDecision, SessionCallOutcome, SessionEntry, SessionStep, SessionStepPage, StepContext,
-    TokenUsage,
+    AnswerBlock, Checkpoint, CheckpointPage, ContextCall, ContextOrigin, ContextShare, ContextTool,
+    ContextTurn, SessionCall, SessionCallDecision, SessionCallOutcome, SessionEntry, SessionStep,
+    SessionStepPage, StepContext, TokenUsage,
 };
 pub use sessions::{
-    BranchPoint, BranchSession, BusyMode, CallDecision, CreateSession, DecideCall, PendingWork,
-    ResumeSession, RewindSession, RunLimits, RunUsage, SendSessionMessage, Session, SessionFailure,
-    SessionMessage, SessionMessageState, SessionPage, SessionStatus, SessionStop, SessionSuspension, StopRun,
-    SubmitToolResult, SuspendedBy, UpgradedSession,
+    AgentChange, AgentChangeKind, BranchPoint, BranchSession, BusyMode, CallDecision, CreateSession,
+    DecideCall, PendingWork, ResumeSession, RewindSession, RunLimits, RunUsage, SendSessionMessage, Session,
+    SessionFailure, SessionMessage, SessionMessageState, SessionPage, SessionStatus, SessionStop,
+    SessionSuspension, StopRun, SubmitToolResult, SuspendedBy, UpgradedSession,
 };
 pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use templates::{
-    Agent, Blueprint, Bundle, BundleNode, BundleOrigin, CollapsedWorkspace, Document, ExpandWorkspace,
-    ImportBundle, ImportReport, ImportTree, ImportedNode, MissingEnv, Position, ScheduleSpec, Template,
-    TemplatePage, TemplateStamp, TemplateSummary,
+    Agent, Blueprint, Bundle, BundleFile, BundleFiles, BundleMemory, BundleNode, BundleOrigin, BundlePeer,
+    BundlePeers, BundleSchedule, CollapsedWorkspace, Document, ExpandWorkspace, ImportBundle, ImportReport,
+    ImportTree, ImportedFiles, ImportedNode, MissingEnv, Position, RunnerAdapter, RunnerSpec, ScheduleSpec,
+    Template, TemplatePage, TemplateStamp, TemplateSummary,
 };
 pub use tool_rules::{
     CreateToolRule, RememberDecision, ToolRule, ToolRuleDecision, ToolRulePage, ToolRuleScope,

@@ -165,6 +165,43 @@ pub struct StepContext {
     /// The provider's own.
     #[schema(value_type = Object)]
     pub parameters: Map<String, Value>,
+    /// What took how much of it.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub shares: Vec<ContextShare>,
+    /// What the provider counted, over every attempt; absent where the step has no answer yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TokenUsage>,
+    /// False where the step has no answer yet: this is what the model would be asked with now.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub was_asked: bool,
+}
+
+/// How much of what a model was shown comes from one origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ContextShare {
+    pub origin: ContextOrigin,
+    pub bytes: u64,
+    /// Of the tokens that the provider counted in all, in proportion to the bytes: no provider tells them apart. Absent
+    /// where it has not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ContextOrigin {
+    /// Instructions, and what the last answer has to look like.
+    System,
+    /// What the tools are.
+    Tools,
+    /// What people and other agents said.
+    User,
+    /// What the model said before.
+    Assistant,
+    /// What calls gave.
+    Results,
 }
 
 /// One entry of a session's stream.

@@ -334,9 +334,35 @@ pub struct BranchSession {
     pub name: Option<String>,
 }
 
-/// A session with the version of its agent that it had before.
+/// A session with the version of its agent that it had before, and what is different now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct UpgradedSession {
     pub session: Session,
     pub previous_agent_hash: String,
+    /// Empty if it had the latest version.
+    #[serde(default)]
+    #[schema(required = true)]
+    pub changes: Vec<AgentChange>,
+}
+
+/// A part of an agent's definition that is not what it was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AgentChange {
+    /// Where it stands in the definition: `model`, `tools.workspace.workspace_rm`.
+    pub path: String,
+    pub change: AgentChangeKind,
+    /// What stood there, where that is short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Value>,
+    /// What stands there now, where that is short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentChangeKind {
+    Added,
+    Removed,
+    Changed,
 }

@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,9 +30,9 @@ use crate::runtimes::Probes;
 use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
 use crate::sweeps::SweepParts;
 use crate::{
-    Audit, BoxHolders, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations, Journal,
-    KeyRotation, Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets, Sweeps,
-    Templates, Throttle, Tokens, ToolRefusals, Uploads, Users, Workspaces,
+    Audit, Backups, BoxHolders, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations,
+    Journal, KeyRotation, Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets,
+    Sweeps, Templates, Throttle, Tokens, ToolRefusals, Uploads, Users, Workspaces,
 };
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
@@ -52,6 +53,8 @@ pub struct Parts {
     pub probe: Arc<dyn RuntimeProbe>,
     /// This Warren among those on the same database.
     pub replica: Replica,
+    /// Where the files of workspaces are, and whatever else a backup takes along.
+    pub data_folder: PathBuf,
     /// Names of secrets that Warren itself uses, such as the keys of model providers. No box gets one of them (A81).
     pub kept_from_boxes: BTreeSet<SecretName>,
 }
@@ -69,6 +72,7 @@ pub struct Services {
     pub redactors: Redactors,
     pub audit: Audit,
     pub box_holders: BoxHolders,
+    pub backups: Backups,
     pub budgets: Budgets,
     pub bundles: Bundles,
     pub event_log: EventLog,
@@ -105,7 +109,7 @@ impl Deref for Fleet {
 
 impl Fleet {
     pub fn new(parts: Parts) -> Self {
-        let Parts { context, registry, keys, config, probe, replica, kept_from_boxes } = parts;
+        let Parts { context, registry, keys, config, probe, replica, data_folder, kept_from_boxes } = parts;
         let kept_from_boxes = Arc::new(kept_from_boxes);
         let sealer = Sealer::new(keys, Arc::clone(context.entropy()));
         let redactors = Redactors::new(context.clone(), sealer.clone());
@@ -151,7 +155,13 @@ impl Fleet {
             reconciler: reconciler.clone(),
             removed: broadcast::channel(REMOVALS_BUFFER).0,
         };
-        let imports = Imports::new(context.clone(), signals.clone(), workspaces.clone(), values.clone());
+        let imports = Imports::new(
+            context.clone(),
+            signals.clone(),
+            workspaces.clone(),
+            values.clone(),
+            redactors.clone(),
+        );
         let probes = Probes::new(context.clone(), signals.clone(), registry.clone(), probe);
         let sweeps = Sweeps::new(SweepParts {
             context: context.clone(),
@@ -164,8 +174,9 @@ impl Fleet {
             rollout: rollout.clone(),
         });
         Self(Arc::new(Services {
+            backups: Backups::new(context.clone(), sealer.clone(), data_folder),
             budgets: Budgets::new(context.clone(), access.clone()),
-            bundles: Bundles::new(context.clone(), access.clone(), imports.clone()),
+            bundles: Bundles::new(context.clone(), access.clone(), imports.clone(), redactors.clone()),
             image_logins: ImageLogins::new(context.clone(), sealer.clone()),
             invitations: Invitations::new(context.clone()),
             orgs: Orgs::new(context.clone()),
@@ -207,6 +218,7 @@ impl Fleet {
     /// on. Returns when every workspace is known; the unfinished work runs in the background. A replica that only serves
     /// clients takes up nothing.
     pub async fn start(&self, version: &str) -> Result<(), Error> {
+        self.backups.delete_leftovers();
         self.replicas.join().await?;
         if !self.box_holders.role().opens_boxes() {
             return self

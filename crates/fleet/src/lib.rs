@@ -14,6 +14,7 @@
 //! | [`Imports`], [`Bundles`] | many workspaces at once, out of one Warren and into another |
 //! | [`Audit`], [`Journal`], [`ToolRefusals`] | who did what; what was done in a workspace; what was refused |
 //! | [`BoxHolders`] | which replica has which box, and where it is reached |
+//! | [`Backups`] | a copy of everything, while everything goes on |
 //! | [`Budgets`] | what workspaces spend and may |
 //! | [`EventLog`] | pages of the event log, and the sign that it has grown |
 //! | [`Sweeps`] | what is due, old, lost or left over |
@@ -26,6 +27,7 @@
 
 mod access;
 mod audit;
+mod backups;
 mod budgets;
 mod config;
 mod event_log;
@@ -51,6 +53,7 @@ mod users;
 mod workspaces;
 
 pub use audit::Audit;
+pub use backups::{BackupStream, Backups, LAST_BACKUP, LastBackup};
 pub use budgets::{Budget, Budgets, require_budget};
 pub use config::Config;
 pub use event_log::{EventLog, EventLogBounds};
@@ -68,8 +71,8 @@ pub use runtimes::{Heard, NoProbe, Register, Registered, RuntimeProbe, Runtimes}
 pub use secrets::{KeyRotation, Rotation, SecretScope, SecretSummary, Secrets};
 pub use sweeps::{BackgroundLoop, LastRun, SweepOutcome, SweepReport, Sweeps, Tally};
 pub use templates::{
-    Bundles, Import, ImportReport, ImportedNode, Imports, MAX_TEMPLATE_PAGE, Positions, PutTemplate,
-    StoredTemplate, Templates,
+    Bundles, ExportedBundle, Import, ImportReport, ImportedNode, Imports, MAX_TEMPLATE_PAGE, Positions,
+    PutTemplate, StoredTemplate, Templates,
 };
 pub use tokens::{Made, MadeThing, MintToken, Minted, Throttle, Tokens, TooFast, count_kinds};
 pub use tool_refusals::ToolRefusals;

@@ -4,6 +4,7 @@
 //! others do not, since `Serialize` is a promise to strangers.
 
 mod agent;
+mod agent_change;
 mod approval;
 mod audit;
 mod backoff;
@@ -29,6 +30,7 @@ mod provider_config;
 mod push_config;
 mod reference;
 mod registration;
+mod runner_spec;
 mod schedule;
 mod secret;
 pub mod session;
@@ -49,13 +51,17 @@ pub use agent::{
     AgentDefinition, AgentLimits, AgentName, AgentTools, AgentVersion, ClientTool, InvalidAgentName, Merge,
     PolicyDecision, PolicyRule, StateField, StoredAgent,
 };
+pub use agent_change::{AgentChange, AgentChangeKind};
 pub use approval::{Approval, ApprovalState, ApprovalSubject};
 pub use audit::{
     AuditAction, AuditDetails, AuditEntry, AuditHash, AuditHead, AuditOutcome, AuditTargetKind,
     NewAuditEntry, canonical_json,
 };
 pub use backoff::Backoff;
-pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
+pub use bundle::{
+    Bundle, BundleError, BundleFile, BundleFiles, BundleMemory, BundleNode, BundleOrigin, BundlePeer,
+    BundlePeers, BundleSchedule,
+};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
 pub use ceilings::{Ceilings, TierCeilings};
 pub use conversation::{ChatMessage, Conversation};
@@ -91,6 +97,7 @@ pub use provider_config::{
 pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
+pub use runner_spec::{RunnerAdapter, RunnerSpec};
 pub use schedule::{
     MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleChange, ScheduleRun, SkipReason,
     Timing,

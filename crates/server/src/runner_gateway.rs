@@ -70,6 +70,9 @@ impl RouterGateway {
         if let Err(error) = exchange.queue.end_claims_of_former_runner(workspace).await {
             tracing::warn!(workspace.id = %workspace, %error, "what a former runner had claimed ends with its lease");
         }
+        if let Err(error) = exchange.approvals.void_of_former_runner(workspace).await {
+            tracing::warn!(workspace.id = %workspace, %error, "what a former runner had asked waits until it expires");
+        }
     }
 
     async fn answer(&self, from: FromBox, line: Bytes, secrets: &SecretVariables) -> RunnerAnswer {

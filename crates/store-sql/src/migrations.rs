@@ -66,7 +66,8 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     30 "0030_lean_stream",
     31 "0031_unique_names",
     32 "0032_spending_of_org",
-    35 "0035_replicas",
+    33 "0033_removed_workspaces",
+    34 "0034_replicas",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -102,7 +103,8 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     30 "0030_lean_stream",
     31 "0031_unique_names",
     32 "0032_spending_of_org",
-    35 "0035_replicas",
+    33 "0033_removed_workspaces",
+    34 "0034_replicas",
 );
 
 /// The table that records what was applied; the same text on both engines.

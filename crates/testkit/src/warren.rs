@@ -316,6 +316,7 @@ impl Warren {
             keys,
             config: builder.fleet_config,
             replica,
+            data_folder: folder.path().to_owned(),
             kept_from_boxes: crate::model_keys(),
             probe: Arc::new(agents.clone()),
         });

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
-use warren_llm::{Advice, AnswerEvent, AnswerStream, ModelAnswer, ModelError};
+use warren_llm::{Advice, AnswerEvent, AnswerStream, ModelAnswer, ModelError, estimate};
 use warren_model::session::{Block, ModelName, ModelRequest, StopReason, StreamItem, TokenUsage};
 use warren_rules::sessions::{Effect, Input, ModelFailure, ModelTrouble, ReceivedAnswer, request};
 use warren_service::Error;
@@ -36,7 +36,7 @@ pub(super) async fn ask(work: Work, shared: SharedHistory) {
             match packer.receive(&work, &request).await {
                 Ok(answer) => (packer.take(), Ok((answer, offer, head))),
                 Err(error) => {
-                    let (usage, cost_micros) = booked(&work, &model, &error);
+                    let (usage, cost_micros) = booked(&work, &request, &error, packer.received_bytes);
                     let failure = ModelFailure { was_resumed, usage, cost_micros, ..failure_of(&error) };
                     (packer.take(), Err(failure))
                 }
@@ -145,6 +145,8 @@ struct Packer {
     /// The tool of the call that each block begins.
     tools: std::collections::HashMap<u32, (String, String)>,
     calls: u32,
+    /// Of the answer, in all.
+    received_bytes: usize,
 }
 
 impl Packer {
@@ -160,6 +162,7 @@ impl Packer {
             shown_at: None,
             tools: Default::default(),
             calls: 0,
+            received_bytes: 0,
         }
     }
 
@@ -185,7 +188,10 @@ impl Packer {
                 Some(Ok(AnswerEvent::Resumable(token))) => {
                     work.note(Input::Resumable { step: self.step, attempt: self.attempt, token }).await;
                 }
-                Some(Ok(event)) => self.add(event),
+                Some(Ok(event)) => {
+                    self.received_bytes += bytes_of(&event);
+                    self.add(event);
+                }
                 Some(Err(error)) => return Err(error),
                 None => return Err(ModelError::truncated()),
             }
@@ -329,14 +335,30 @@ fn output_problem(work: &Work, answer: &ModelAnswer) -> Option<String> {
     }
 }
 
-/// What an answer that broke off cost all the same. Where the provider had counted nothing yet, nothing is known.
-fn booked(work: &Work, model: &ModelName, error: &ModelError) -> (TokenUsage, u64) {
-    let usage = error.usage.unwrap_or_default();
-    let cost_micros = match error.usage {
-        Some(usage) => cost_of(work, model, &usage),
-        None => 0,
+/// What an answer that broke off cost all the same. Where the provider had not come to count it, it is counted by its length;
+/// one of which nothing came has cost nothing.
+fn booked(
+    work: &Work,
+    request: &ModelRequest,
+    error: &ModelError,
+    received_bytes: usize,
+) -> (TokenUsage, u64) {
+    let usage = match error.usage {
+        Some(usage) => usage,
+        None if received_bytes > 0 => estimate::usage_of_broken(request, received_bytes),
+        None => TokenUsage::default(),
     };
-    (usage, cost_micros)
+    (usage, cost_of(work, &request.model, &usage))
+}
+
+fn bytes_of(event: &AnswerEvent) -> usize {
+    match event {
+        AnswerEvent::Text { delta, .. }
+        | AnswerEvent::Reasoning { delta, .. }
+        | AnswerEvent::CallArguments { delta, .. } => delta.len(),
+        AnswerEvent::CallBegun { tool, .. } => tool.len(),
+        AnswerEvent::Resumable(_) | AnswerEvent::Done(_) => 0,
+    }
 }
 
 /// What an answer cost. That a model has no price is told once.

@@ -10,7 +10,7 @@ use warren_service::{Context, Error};
 use warren_store::WriteTx;
 
 use crate::config::Config;
-use crate::sessions::KEY_MS;
+use crate::session_keys::KEY_MS;
 use crate::streams::Streams;
 
 /// Rows of one transaction, so that nobody waits long for it.

@@ -19,7 +19,8 @@ use warren_store::{KeyScope, SessionKey, WriteTx};
 use super::{HostedAgents, RemoteTask};
 use crate::commit::{self, Change, Changed, Surroundings};
 use crate::engine::bounded;
-use crate::sessions::{check_parts, new_session};
+use crate::session_input::check_parts;
+use crate::sessions::new_session;
 
 /// What begins the name of a context that is not written out in its session's name.
 const HASHED: &str = ":";

@@ -117,7 +117,7 @@ async fn what_a_workspace_says_of_its_agent_reaches_it(engine: Engine) {
         let accepted = bed.bed.say(row.id, "hello").await;
         assert_eq!(answer(&bed, &accepted).await, "the other model");
         let name = sessions_of(&bed, &row).await.remove(0);
-        let shown = bed.host.sessions.context_of(bed.who(), &name, 1).await.unwrap();
+        let shown = bed.host.sessions.context_of(bed.who(), &name, 1).await.unwrap().request;
         assert!(shown.system.starts_with(system), "{}", shown.system);
         let session = bed.get(&name).await;
         assert_eq!(session.agent.name.as_str(), format!("workspace.{}", row.id));
@@ -283,8 +283,7 @@ turns:
         "what waits holds nothing"
     );
     let bed = bed.crash().await;
-    let decision =
-        ApprovalAnswer { decision: ApprovalDecision::Approve, note: None, edited: None, remember: None };
+    let decision = ApprovalAnswer::new(ApprovalDecision::Approve);
     let (exchange, who) = (bed.bed.exchange.clone(), bed.who().clone());
     let decide = async move { exchange.approvals.decide(&who, approval.id, decision).await };
     bed.bed.inside(decide).await.unwrap();

@@ -176,7 +176,7 @@ async fn a_workspaces_key_is_taken_before_the_orgs_and_the_environments() {
 
 // A12, A14: the provider counted what it was shown before the answer broke off
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_that_broke_off_is_booked_as_far_as_the_provider_counted() {
+async fn an_answer_that_broke_off_is_booked_as_counted_or_by_its_length() {
     let script = r#"
 turns:
   - text: "A long answer, in many small pieces, with an end."
@@ -202,7 +202,9 @@ turns:
                 step.usage
             );
         } else {
-            assert_eq!((cost, step.usage.input_tokens), (whole, 1_000), "{provider} counts at the end");
+            // It would have counted at the end; what came is counted by its length.
+            let read = step.usage.input_tokens;
+            assert!(read > 1_000 && cost > whole + (read - 1_000) * 3, "{provider}: {cost} {:?}", step.usage);
         }
         assert_eq!(step.cost_micros, cost);
         let budget = bed.bed.fleet.budgets.get(bed.who(), bed.workspace.id).await.unwrap();

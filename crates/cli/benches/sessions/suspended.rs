@@ -79,7 +79,7 @@ async fn wake(bed: &Arc<Bed>, names: &[SessionName]) -> Vec<Duration> {
                 bed.host.sessions.follow(&bed.who, &name, after).await.expect("it can be followed");
             let answered = Instant::now();
             let answer = HandedIn::Output(json!("yes"));
-            let handed_in = bed.host.sessions.hand_in(&bed.who, &name, "call_1_0".to_owned(), answer);
+            let handed_in = bed.host.sessions.hand_in(&bed.who, &name, "call_1_0".to_owned(), answer, None);
             handed_in.await.expect("it is taken");
             loop {
                 let entries = follower.next().await.expect("the stream goes on");

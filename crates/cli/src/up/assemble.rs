@@ -141,6 +141,7 @@ async fn put_together(
         keys,
         config: config.fleet.to_config(),
         replica,
+        data_folder: folder.path.clone(),
         kept_from_boxes: config.models.secret_names(),
         probe: Arc::new(agents.clone()),
     });

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use warren_model::{
-    AgentName, AgentSpec, CapabilitySet, Desired, ErrorCode, ProviderConfig, Runtime, TemplateStamp, Tier,
-    WorkspaceId, WorkspaceName,
+    AgentName, AgentSpec, CapabilitySet, Desired, ErrorCode, PeerPolicy, ProviderConfig, Runtime,
+    TemplateStamp, Tier, WorkspaceId, WorkspaceName,
 };
 use warren_service::Error;
 
@@ -80,9 +80,22 @@ pub struct PatchWorkspace {
     pub model: Option<Option<String>>,
     /// By name; an inner `None` takes one away, others stay.
     pub prompts: BTreeMap<String, Option<String>>,
+    /// Fields of the provider's config, as [`ProviderConfig::changed`] takes them. All but what models may run needs a new
+    /// box: the workspace is brought up anew.
+    pub provider: Option<serde_json::Value>,
+    /// An inner `None`: all that the provider offers. They need a new box too.
+    pub capabilities: Option<Option<CapabilitySet>>,
+    pub tier: Option<Tier>,
+    /// Whom it talks to; an inner `None`: its family.
+    pub peers: Option<Option<PeerPolicy>>,
 }
 
 impl PatchWorkspace {
+    /// Whether it says something of what a workspace is given, which is not everybody's to give.
+    pub(super) fn is_about_place(&self) -> bool {
+        self.provider.is_some() || self.capabilities.is_some() || self.tier.is_some()
+    }
+
     pub(super) fn check(&self) -> Result<(), Error> {
         let options = WorkspaceOptions {
             role: self.role.clone().flatten(),
@@ -90,6 +103,15 @@ impl PatchWorkspace {
             hibernate_after_seconds: self.hibernate_after_seconds.flatten(),
             max_concurrent_tasks: self.max_concurrent_tasks.flatten(),
         };
-        options.check()
+        options.check()?;
+        self.peers.iter().flatten().try_for_each(check_peer_policy)
     }
+}
+
+pub(super) fn check_peer_policy(policy: &PeerPolicy) -> Result<(), Error> {
+    if policy.allow.len().max(policy.deny.len()) > PeerPolicy::MAX_NAMED {
+        let detail = format!("allow, deny: at most {} workspaces each", PeerPolicy::MAX_NAMED);
+        return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+    }
+    Ok(())
 }

@@ -24,7 +24,7 @@ mod stream;
 
 pub use lineage::{Lineage, StepSpan};
 pub use queue::{BusyMode, DropReason, QueuedState, SessionMessage};
-pub use request::{ClosedCall, ModelRequest, ToolOffer, Turn};
+pub use request::{ClosedCall, ContextOrigin, ContextShare, ModelRequest, ToolOffer, Turn};
 pub use step::{
     Block, CallOutcome, CallState, CallWait, Decision, DeltaMark, InvalidModelName, ModelName, ModelOrigin,
     Opaque, OutcomeKind, StartMode, Step, StepPhase, StopReason, TokenUsage, ToolCall, ToolPlace, ToolResult,

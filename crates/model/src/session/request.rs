@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Block, CallOutcome, ModelName, ModelOrigin};
 use crate::Part;
+use crate::text_enum::text_enum;
 
 /// One request to a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +25,32 @@ pub struct ModelRequest {
     pub output_schema: Option<Value>,
     /// Provider's own parameters, added as they are.
     pub extra: serde_json::Map<String, Value>,
+}
+
+text_enum! {
+    /// Where something that a model is shown comes from.
+    ContextOrigin {
+        /// The agent's instructions, and what its last answer has to look like.
+        System = "system",
+        /// What the tools are.
+        Tools = "tools",
+        /// What people and other agents said.
+        User = "user",
+        /// What the model said before.
+        Assistant = "assistant",
+        /// What calls gave.
+        Results = "results",
+    }
+}
+
+/// How much of what a model was shown comes from one origin (A19).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextShare {
+    pub origin: ContextOrigin,
+    pub bytes: u64,
+    /// Of the tokens that the provider counted in all; it does not tell them apart, so that these follow the bytes. Absent where
+    /// it has not counted.
+    pub tokens: Option<u64>,
 }
 
 /// What a model may call.

@@ -30,6 +30,7 @@ mod runs;
 mod state;
 mod stops;
 pub mod task_progress;
+pub mod versions;
 
 pub use history::{NewBranch, Rewind, branch, rewind};
 pub use inputs::{

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use warren_agent::ShownContext;
 use warren_api as api;
 use warren_model as model;
 use warren_model::Timestamp;
 use warren_model::session::{
-    Block, CallOutcome, CallState, CallWait, Decision, ModelRequest, Step, StreamEntry, StreamItem,
-    TokenUsage, ToolCall, ToolResult, Turn,
+    Block, CallOutcome, CallState, CallWait, ContextOrigin, ContextShare, Decision, Step, StreamEntry,
+    StreamItem, TokenUsage, ToolCall, ToolResult, Turn,
 };
 
 use super::exchange::part;
@@ -108,7 +109,8 @@ fn outcome(outcome: &CallOutcome) -> api::SessionCallOutcome {
     api::SessionCallOutcome { kind, result, whole_bytes }
 }
 
-pub(crate) fn context(request: &ModelRequest) -> api::StepContext {
+pub(crate) fn context(shown: &ShownContext) -> api::StepContext {
+    let request = &shown.request;
     let turn = |turn: &Arc<Turn>| match &**turn {
         Turn::User(parts) => api::ContextTurn::User { parts: parts.iter().map(part).collect() },
         Turn::Assistant { blocks: said, calls, .. } => {
@@ -137,7 +139,21 @@ pub(crate) fn context(request: &ModelRequest) -> api::StepContext {
         effort: request.effort.clone(),
         output_schema: request.output_schema.clone(),
         parameters: request.extra.clone(),
+        shares: shown.shares.iter().map(share).collect(),
+        usage: shown.usage.map(token_usage),
+        was_asked: shown.was_asked,
     }
+}
+
+fn share(share: &ContextShare) -> api::ContextShare {
+    let origin = match share.origin {
+        ContextOrigin::System => api::ContextOrigin::System,
+        ContextOrigin::Tools => api::ContextOrigin::Tools,
+        ContextOrigin::User => api::ContextOrigin::User,
+        ContextOrigin::Assistant => api::ContextOrigin::Assistant,
+        ContextOrigin::Results => api::ContextOrigin::Results,
+    };
+    api::ContextShare { origin, bytes: share.bytes, tokens: share.tokens }
 }
 
 /// An entry as readers get it: its fields are those of the stored record, but parts of messages are written as everywhere

@@ -5,7 +5,7 @@ use warren_model as model;
 use warren_model::session::{
     BusyMode, Phase, QueuedState, RunLimits, RunUsage, Session, SessionMessage, SessionStatus, Suspension,
 };
-use warren_model::{ErrorCode, Timestamp};
+use warren_model::{AgentChange, AgentChangeKind, ErrorCode, Timestamp};
 
 use super::exchange::{part, part_from};
 use super::principal;
@@ -89,6 +89,16 @@ fn limits(limits: RunLimits) -> api::RunLimits {
 pub(crate) fn limits_from(limits: api::RunLimits) -> RunLimits {
     let api::RunLimits { cost_micros, tokens, steps, tool_calls, seconds } = limits;
     RunLimits { cost_micros, tokens, steps, tool_calls, seconds }
+}
+
+/// A part of an agent that is not what it was.
+pub(crate) fn agent_change(change: AgentChange) -> api::AgentChange {
+    let kind = match change.kind {
+        AgentChangeKind::Added => api::AgentChangeKind::Added,
+        AgentChangeKind::Removed => api::AgentChangeKind::Removed,
+        AgentChangeKind::Changed => api::AgentChangeKind::Changed,
+    };
+    api::AgentChange { path: change.path, change: kind, before: change.before, after: change.after }
 }
 
 fn usage(usage: RunUsage) -> api::RunUsage {

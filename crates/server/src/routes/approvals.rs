@@ -3,16 +3,19 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use warren_api::{Approval, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval};
+use warren_api::{
+    Approval, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval, WithdrawApproval,
+};
 use warren_exchange::ApprovalQuery;
 use warren_exchange::{ApprovalAnswer, ApprovalDecision, MAX_APPROVAL_WAIT_MS};
 use warren_model as model;
 use warren_model::ErrorCode;
 use warren_service::Identity;
 
+use super::exchange::idempotency_key;
 use super::tool_rules;
 use crate::App;
 use crate::auth::Caller;
@@ -136,40 +139,70 @@ pub(super) async fn show(
 }
 
 /// Approve what a workspace asks for. People only.
+///
+/// With an `Idempotency-Key` the same decision again, by the same one, is answered with what was decided.
 #[utoipa::path(
     post, path = "/api/v1/approvals/{id}/approve", operation_id = "approve", tag = "approvals",
-    params(("id" = String, Path)), request_body = DecideApproval,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), request_body = DecideApproval,
     responses((status = 200, body = Approval), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
 pub(super) async fn approve(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathId(id): PathId<model::ApprovalKind>,
+    headers: HeaderMap,
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
-    let answer = answer_from(ApprovalDecision::Approve, body);
+    let answer = answer_from(ApprovalDecision::Approve, body, &headers)?;
     let decided = app.exchange.approvals.decide(&who, id, answer).await?;
     Ok(axum::Json(Names::in_approval(&app, &decided).await?))
 }
 
 /// Deny what a workspace asks for. People only.
+///
+/// With an `Idempotency-Key` the same decision again, by the same one, is answered with what was decided.
 #[utoipa::path(
     post, path = "/api/v1/approvals/{id}/deny", operation_id = "deny", tag = "approvals",
-    params(("id" = String, Path)), request_body = DecideApproval,
+    params(("id" = String, Path), ("Idempotency-Key" = Option<String>, Header)), request_body = DecideApproval,
     responses((status = 200, body = Approval), (status = "default", body = Problem, content_type = "application/problem+json"))
 )]
 pub(super) async fn deny(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     PathId(id): PathId<model::ApprovalKind>,
+    headers: HeaderMap,
     Json(body): Json<DecideApproval>,
 ) -> Result<axum::Json<Approval>, Failure> {
-    let answer = answer_from(ApprovalDecision::Deny, body);
+    let answer = answer_from(ApprovalDecision::Deny, body, &headers)?;
     let decided = app.exchange.approvals.decide(&who, id, answer).await?;
     Ok(axum::Json(Names::in_approval(&app, &decided).await?))
 }
 
-fn answer_from(decision: ApprovalDecision, body: DecideApproval) -> ApprovalAnswer {
+/// Take a question of one's own back.
+///
+/// For the workspace that asked: it waits for no answer any more, since its work ended or its program died. The question
+/// is `void`, with the reason as its note. One that is decided already stays as it is.
+#[utoipa::path(
+    post, path = "/api/v1/approvals/{id}/withdraw", operation_id = "withdraw_approval", tag = "approvals",
+    params(("id" = String, Path)), request_body = WithdrawApproval,
+    responses((status = 200, body = Approval), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn withdraw(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::ApprovalKind>,
+    Json(body): Json<WithdrawApproval>,
+) -> Result<axum::Json<Approval>, Failure> {
+    let withdrawn = app.exchange.approvals.withdraw(&who, id, body.note).await?;
+    Ok(axum::Json(Names::in_approval(&app, &withdrawn).await?))
+}
+
+fn answer_from(
+    decision: ApprovalDecision,
+    body: DecideApproval,
+    headers: &HeaderMap,
+) -> Result<ApprovalAnswer, Failure> {
     let remember = body.remember.map(tool_rules::remember_from);
-    ApprovalAnswer { decision, note: body.note, edited: body.arguments, remember }
+    let is_repeatable = idempotency_key(headers)?.is_some();
+    Ok(ApprovalAnswer { decision, note: body.note, edited: body.arguments, remember, is_repeatable })
 }

@@ -37,6 +37,7 @@ mod registration;
 mod removal;
 mod replicas;
 mod request_lengths;
+mod resident_acp;
 mod residents;
 mod revocation;
 mod roles;

@@ -1,5 +1,5 @@
 // The context inspector (A19): exactly what the model was shown for a step, and what took how much of it.
-import type { Session, SessionStep, StepContext } from "../../api/types";
+import type { Session, StepContext } from "../../api/types";
 import { Dialog } from "../../components/Dialog";
 import { formatBytes } from "../../components/format";
 import { Markdown } from "../../components/Markdown";
@@ -12,20 +12,18 @@ import { asText, formatTokens, gistOf } from "./words";
 interface ContextDialogProps {
   session: Session;
   step: number;
-  steps: readonly SessionStep[];
   onClose: () => void;
 }
 
-export function ContextDialog({ session, step, steps, onClose }: ContextDialogProps) {
+export function ContextDialog({ session, step, onClose }: ContextDialogProps) {
   const query = useStepContext(session.workspace_id, session.id, step);
-  const row = steps.find(({ number }) => number === step);
   return (
     <Dialog title={`What the model was shown for step ${step}`} onClose={onClose} isWide>
       <div className="form context">
         {query.isPending ? (
           <Loading what="the context" />
         ) : query.data ? (
-          <ContextView context={query.data} step={row} />
+          <ContextView context={query.data} />
         ) : (
           <ProblemPanel error={query.error} onRetry={() => void query.refetch()} />
         )}
@@ -34,13 +32,14 @@ export function ContextDialog({ session, step, steps, onClose }: ContextDialogPr
   );
 }
 
-function ContextView({ context, step }: { context: StepContext; step: SessionStep | undefined }) {
-  const parts = contextParts(context, step);
-  const usage = step?.usage;
+function ContextView({ context }: { context: StepContext }) {
+  const parts = contextParts(context);
+  const { usage } = context;
   return (
     <>
       <p className="context-model">
         <code>{context.model}</code>
+        {!context.was_asked && <span>No answer yet: this is what it would be asked with now.</span>}
         {usage && usage.input_tokens > 0 && (
           <span>
             {formatTokens(usage.input_tokens)} tokens read, {formatTokens(usage.cached_input_tokens)} of them
@@ -67,7 +66,7 @@ function ContextView({ context, step }: { context: StepContext; step: SessionSte
                 <meter aria-label={`Share of: ${part.word}`} value={part.share} max={1} />{" "}
                 {percent(part.share)}
               </td>
-              <td>{part.tokens === undefined ? "not known" : formatTokens(part.tokens)}</td>
+              <td>{part.tokens == null ? "not known" : formatTokens(part.tokens)}</td>
               <td>{formatBytes(part.bytes)}</td>
             </tr>
           ))}

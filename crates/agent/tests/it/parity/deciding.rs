@@ -1,7 +1,7 @@
 //! Decisions and results that come late, twice, from elsewhere, or are very long (A30, A31).
 
 use serde_json::json;
-use warren_agent::HandedIn;
+use warren_agent::{HandedIn, NewStop};
 use warren_exchange::ApprovalDecision;
 use warren_model::ApprovalState;
 use warren_model::session::{CallOutcome, Decision, OutcomeKind, StopKind};
@@ -46,7 +46,7 @@ pub(super) async fn an_approval_that_nobody_gives_expires_and_the_model_is_told(
 pub(super) async fn a_decision_after_an_abort_changes_nothing(engine: Engine) {
     let bed = AgentBed::start(engine, TIDY).await;
     let (name, approval) = asked(&bed).await;
-    bed.host.sessions.stop(bed.who(), &name, 1, StopKind::Abort, None).await.unwrap();
+    bed.host.sessions.stop(bed.who(), &name, 1, NewStop::new(StopKind::Abort)).await.unwrap();
     let failed = bed.wait(&name, "failed").await;
     let approvals = &bed.bed.exchange.approvals;
     let state = approvals.get(bed.who(), approval.id).await.unwrap().state;
@@ -153,7 +153,7 @@ turns:
     let session = bed.wait(&name, "suspended").await;
     assert!(is_suspended_by(&session, "client_tool"));
     let sessions = &bed.host.sessions;
-    let hand_in = |id: &str, handed_in| sessions.hand_in(bed.who(), &name, id.to_owned(), handed_in);
+    let hand_in = |id: &str, handed_in| sessions.hand_in(bed.who(), &name, id.to_owned(), handed_in, None);
     let code = |result: Result<_, warren_service::Error>| {
         result.map(|_: warren_model::session::Session| ()).unwrap_err().code.as_str()
     };

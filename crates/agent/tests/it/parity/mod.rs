@@ -4,6 +4,7 @@ mod deciding;
 mod limits;
 mod people;
 mod recovery;
+mod repeats;
 mod replicas;
 mod running;
 mod upkeep;
@@ -82,4 +83,8 @@ scenarios! {
     recovery::a_suspended_session_outlives_a_crash_and_holds_nothing,
     recovery::a_frozen_owner_is_taken_over_and_cannot_write_late,
     recovery::a_process_that_is_alone_takes_sessions_up_at_once,
+    repeats::the_same_decision_with_a_key_is_answered_the_same,
+    repeats::the_same_result_and_the_same_stop_with_a_key_are_answered_the_same,
+    repeats::an_upgrade_tells_what_changes_and_a_tool_that_is_gone_is_told_to_the_model,
+    repeats::what_a_model_was_shown_is_shared_out_and_holds_no_secret,
 }

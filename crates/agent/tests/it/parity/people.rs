@@ -1,7 +1,7 @@
 //! People in the loop.
 
 use serde_json::json;
-use warren_agent::{HandedIn, NewSession, NewSessionMessage, NewToolRule, ToolRuleFilter};
+use warren_agent::{HandedIn, NewSession, NewSessionMessage, NewStop, NewToolRule, ToolRuleFilter};
 use warren_exchange::{ApprovalAnswer, ApprovalDecision, RememberDecision};
 use warren_model::session::{BusyMode, CallOutcome, OutcomeKind, QueuedState, SessionName, StopKind};
 use warren_model::{Approval, EventKind, Part, PolicyDecision, PolicyRule, RuleScope, RuleScopeKind};
@@ -40,7 +40,7 @@ pub(super) async fn asked(bed: &AgentBed) -> (SessionName, Approval) {
 }
 
 pub(super) fn answer(decision: ApprovalDecision) -> ApprovalAnswer {
-    ApprovalAnswer { decision, note: Some("my word".into()), edited: None, remember: None }
+    ApprovalAnswer { note: Some("my word".into()), ..ApprovalAnswer::new(decision) }
 }
 
 // A30
@@ -120,7 +120,7 @@ turns:
     let calls = sessions.pending(bed.who(), &name).await.unwrap().calls;
     let id = calls[0].id.clone();
     let hand_in = |id: &str, value: &str| {
-        sessions.hand_in(bed.who(), &name, id.to_owned(), HandedIn::Output(json!(value)))
+        sessions.hand_in(bed.who(), &name, id.to_owned(), HandedIn::Output(json!(value)), None)
     };
     assert_eq!(hand_in("call_9_9", "x").await.unwrap_err().code.as_str(), "not_pending");
     hand_in(&id, "sunny").await.unwrap();
@@ -129,7 +129,7 @@ turns:
     bed.wait(&name, "completed").await;
     assert_eq!(bed.last_text(&name).await, "It is sunny", "a string stays a raw string");
     let long =
-        sessions.hand_in(bed.who(), &name, id, HandedIn::Error("x".repeat(9 << 10))).await.unwrap_err();
+        sessions.hand_in(bed.who(), &name, id, HandedIn::Error("x".repeat(9 << 10)), None).await.unwrap_err();
     assert_eq!(long.code.as_str(), "payload_too_large");
 }
 
@@ -151,7 +151,7 @@ turns:
     let sessions = &bed.host.sessions;
     let call = sessions.pending(bed.who(), &name).await.unwrap().calls.remove(0);
     assert_eq!(call.effective()["question"], "Which colour?");
-    sessions.hand_in(bed.who(), &name, call.id, HandedIn::Output(json!("blue"))).await.unwrap();
+    sessions.hand_in(bed.who(), &name, call.id, HandedIn::Output(json!("blue")), None).await.unwrap();
     bed.wait(&name, "completed").await;
     assert_eq!(bed.last_text(&name).await, "blue it is");
 }
@@ -265,7 +265,8 @@ turns:
     bed.say(&name, "order").await;
     bed.wait(&name, "suspended").await;
     let sessions = &bed.host.sessions;
-    let hand_in = |value| sessions.hand_in(bed.who(), &name, "call_1_0".into(), HandedIn::Output(value));
+    let hand_in =
+        |value| sessions.hand_in(bed.who(), &name, "call_1_0".into(), HandedIn::Output(value), None);
     for (value, path) in [(json!("two"), "output: "), (json!({ "count": 10 }), "output: count: ")] {
         let wrong = hand_in(value).await.unwrap_err();
         assert_eq!(wrong.code.as_str(), "invalid_request");
@@ -326,9 +327,9 @@ turns:
     let name = bed.session().await;
     bed.say(&name, "go").await;
     let sessions = &bed.host.sessions;
-    let stale = sessions.stop(bed.who(), &name, 7, StopKind::Interrupt, None).await.unwrap_err();
+    let stale = sessions.stop(bed.who(), &name, 7, NewStop::new(StopKind::Interrupt)).await.unwrap_err();
     assert_eq!(stale.code.as_str(), "stale_run");
-    sessions.stop(bed.who(), &name, 1, StopKind::Interrupt, None).await.unwrap();
+    sessions.stop(bed.who(), &name, 1, NewStop::new(StopKind::Interrupt)).await.unwrap();
     let session = bed.wait(&name, "interrupted").await;
     assert_eq!(session.open_step, Some(1));
     sessions.resume(bed.who(), &name, None).await.unwrap();
@@ -337,7 +338,7 @@ turns:
     assert_eq!((steps.len(), steps[0].calls.len()), (1, 0));
     let other = bed.session().await;
     bed.say(&other, "go").await;
-    let aborted = sessions.stop(bed.who(), &other, 1, StopKind::Abort, None).await.unwrap();
+    let aborted = sessions.stop(bed.who(), &other, 1, NewStop::new(StopKind::Abort)).await.unwrap();
     assert_eq!((aborted.phase.as_str(), aborted.generation), ("failed", 2));
     bed.say(&other, "once more").await;
     bed.wait(&other, "completed").await;

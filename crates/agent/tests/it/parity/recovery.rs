@@ -90,8 +90,7 @@ turns:
     assert!(is_suspended_by(&session, "approval") && session.lease.is_none());
     assert_eq!(bed.host.engine.working_on(), 0, "no task belongs to it");
     let approval = bed.host.sessions.pending(bed.who(), &name).await.unwrap().approvals.remove(0);
-    let answer =
-        ApprovalAnswer { decision: ApprovalDecision::Approve, note: None, edited: None, remember: None };
+    let answer = ApprovalAnswer::new(ApprovalDecision::Approve);
     bed.bed.exchange.approvals.decide(bed.who(), approval.id, answer).await.unwrap();
     bed.wait(&name, "completed").await;
     assert!(!file.exists());

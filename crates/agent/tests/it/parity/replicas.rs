@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use warren_agent::{AgentHost, NewSessionMessage};
+use warren_agent::{AgentHost, NewSessionMessage, NewStop};
 use warren_model::Part;
 use warren_model::session::{
     BusyMode, CallOutcome, CallState, QueuedState, SessionName, StopKind, StreamItem,
@@ -11,6 +11,10 @@ use warren_model::session::{
 use warren_testkit::eventually;
 
 use crate::bed::{AgentBed, Engine, config};
+
+fn within(kind: StopKind, seconds: u32) -> NewStop {
+    NewStop { within_seconds: Some(seconds), ..NewStop::new(kind) }
+}
 
 /// The bed's own process, and another that takes nothing up by itself.
 async fn two(engine: Engine, script: &str) -> (AgentBed, AgentHost, AgentHost) {
@@ -66,10 +70,10 @@ pub(super) async fn an_interrupt_cuts_what_runs_when_its_deadline_has_come(engin
     runs(&bed, &name).await;
     eventually("its program runs", async || sleepers(seconds) == 1).await;
     let sessions = &bed.host.sessions;
-    let too_long = sessions.stop(bed.who(), &name, 1, StopKind::Interrupt, Some(601)).await.unwrap_err();
+    let too_long = sessions.stop(bed.who(), &name, 1, within(StopKind::Interrupt, 601)).await.unwrap_err();
     assert_eq!(too_long.code.as_str(), "invalid_request");
     let begun = std::time::Instant::now();
-    let session = sessions.stop(bed.who(), &name, 1, StopKind::Interrupt, Some(2)).await.unwrap();
+    let session = sessions.stop(bed.who(), &name, 1, within(StopKind::Interrupt, 2)).await.unwrap();
     assert_eq!(session.phase.as_str(), "active", "what runs may still end");
     let session = bed.wait(&name, "interrupted").await;
     let took = begun.elapsed();
@@ -95,12 +99,12 @@ pub(super) async fn a_stop_at_another_process_reaches_the_one_that_works(engine:
         runs(&bed, &name).await;
         eventually("its program runs", async || sleepers(seconds) == 1).await;
         assert_eq!((first.engine.working_on(), second.engine.working_on()), (1, 0));
-        second.sessions.stop(bed.who(), &name, 1, kind, Some(1)).await.unwrap();
+        second.sessions.stop(bed.who(), &name, 1, within(kind, 1)).await.unwrap();
         let session = bed.wait(&name, phase).await;
         assert_eq!(session.epoch, 1, "nobody took it over");
         eventually("its program is gone", async || sleepers(seconds) == 0).await;
         eventually("the first has let go", async || first.engine.working_on() == 0).await;
-        let stale = second.sessions.stop(bed.who(), &name, 7, kind, None).await.unwrap_err();
+        let stale = second.sessions.stop(bed.who(), &name, 7, NewStop::new(kind)).await.unwrap_err();
         assert_eq!(stale.code.as_str(), "stale_run");
     }
     first.stop().await;

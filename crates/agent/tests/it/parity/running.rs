@@ -299,7 +299,7 @@ turns:
     assert_eq!(numbers, [1, 3], "a number is never used again");
     let missing = sessions.rewind(bed.who(), &name, 2).await.unwrap_err();
     assert_eq!(missing.code.as_str(), "step_not_found");
-    let request = sessions.context_of(bed.who(), &name, 3).await.unwrap();
+    let request = sessions.context_of(bed.who(), &name, 3).await.unwrap().request;
     assert_eq!(request.turns.len(), 3, "what the model saw: first, its answer, other");
     let is_done = |state: &CallState| matches!(state, CallState::Closed(_));
     assert!(bed.steps(&name).await.iter().flat_map(|step| &step.calls).all(|call| is_done(&call.state)));

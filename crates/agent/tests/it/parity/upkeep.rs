@@ -147,7 +147,7 @@ pub(super) async fn an_old_step_shows_the_tools_as_they_were_offered_then(engine
     });
     bed.agent(before).await;
     let (name, _) = bed.run("one").await;
-    let context = async |step| bed.host.sessions.context_of(bed.who(), &name, step).await.unwrap();
+    let context = async |step| bed.host.sessions.context_of(bed.who(), &name, step).await.unwrap().request;
     let first = context(1).await;
     let tools = |request: &warren_model::session::ModelRequest| {
         request.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>()
@@ -178,8 +178,7 @@ pub(super) async fn a_decision_that_nobody_heard_of_is_found(engine: Engine) {
     let bed = AgentBed::start(engine, TIDY).await;
     let (name, approval) = asked(&bed).await;
     bed.host.stop().await;
-    let approve =
-        ApprovalAnswer { decision: ApprovalDecision::Approve, note: None, edited: None, remember: None };
+    let approve = ApprovalAnswer::new(ApprovalDecision::Approve);
     bed.bed.exchange.approvals.decide(bed.who(), approval.id, approve).await.unwrap();
     let host = bed.second_host(config()).await;
     bed.wait(&name, "completed").await;

@@ -7,8 +7,8 @@ mod show;
 use serde_json::json;
 use warren_api::client::{Client, SessionQuery};
 use warren_api::{
-    BranchSession, BusyMode, ResumeSession, RunLimits, SendSessionMessage, Session, SessionMessage,
-    SessionMessageState, SessionStatus, SuspendedBy,
+    AgentChange, AgentChangeKind, BranchSession, BusyMode, ResumeSession, RunLimits, SendSessionMessage,
+    Session, SessionMessage, SessionMessageState, SessionStatus, SuspendedBy,
 };
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::ErrorCode;
@@ -206,6 +206,16 @@ fn tell_message(context: &Context, message: &SessionMessage) -> Outcome<()> {
     context.output.line(&format!("{}  {}{more}", message.id, word(message.state)))
 }
 
+/// `changed model: "a/b" → "c/d"`
+fn told_change(change: &AgentChange) -> String {
+    let AgentChange { path, change: kind, before, after } = change;
+    match (before, after) {
+        (Some(before), Some(after)) => format!("{} {path}: {before} → {after}", word(kind)),
+        (None, Some(after)) if *kind == AgentChangeKind::Added => format!("{} {path}: {after}", word(kind)),
+        _ => format!("{} {path}", word(kind)),
+    }
+}
+
 async fn upgrade(context: &Context, client: &Client, session: &str) -> Outcome<()> {
     let upgraded = client.upgrade_session(session).await?;
     if context.output.is_json {
@@ -216,6 +226,9 @@ async fn upgrade(context: &Context, client: &Client, session: &str) -> Outcome<(
         context.output.note("It has the latest version of its agent already.");
     } else {
         context.output.note(&format!("It had the version {before}."));
+    }
+    for change in &upgraded.changes {
+        context.output.note(&told_change(change));
     }
     context.output.line(&format!("{}  {}  {now}", upgraded.session.name, upgraded.session.agent))
 }

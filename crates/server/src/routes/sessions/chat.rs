@@ -227,15 +227,14 @@ impl Chat {
         }
         for (id, decision) in new {
             let word = if decision.is_approved { ApprovalDecision::Approve } else { ApprovalDecision::Deny };
-            let answer =
-                ApprovalAnswer { decision: word, note: decision.reason, edited: None, remember: None };
+            let answer = ApprovalAnswer { note: decision.reason, ..ApprovalAnswer::new(word) };
             app.exchange.approvals.decide_in_session(who, session.id, id, answer).await?;
         }
         for ToolOutput { call_id, output } in outputs {
             // Results of calls that nobody waits for are history.
             if pending.calls.iter().any(|call| call.id == call_id) {
                 let handed_in = output.map_or_else(HandedIn::Error, HandedIn::Output);
-                app.agents.sessions.hand_in(who, name, call_id, handed_in).await?;
+                app.agents.sessions.hand_in(who, name, call_id, handed_in, None).await?;
                 is_new = true;
             }
         }

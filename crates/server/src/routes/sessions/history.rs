@@ -17,7 +17,7 @@ use super::name_from;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert::session_steps;
-use crate::convert::sessions::session;
+use crate::convert::sessions::{agent_change, session};
 use crate::extract::{Json, PathSession, PathStep, Query};
 use crate::paging::page_size;
 use crate::problem::Failure;
@@ -55,7 +55,7 @@ pub(crate) async fn branch(
     Ok((StatusCode::CREATED, axum::Json(session(&row, app.clock.now()))))
 }
 
-/// Move a session to the version that its agent's name stands for now.
+/// Move a session to the version that its agent's name stands for now, and tell what is different.
 #[utoipa::path(
     post, path = "/api/v1/sessions/{session}/upgrade", operation_id = "upgrade_session", tag = "sessions",
     params(("session" = String, Path)),
@@ -66,8 +66,12 @@ pub(crate) async fn upgrade(
     Caller(who): Caller,
     PathSession(name): PathSession,
 ) -> Result<axum::Json<UpgradedSession>, Failure> {
-    let (row, previous_agent_hash) = app.agents.sessions.upgrade(&who, &name).await?;
-    Ok(axum::Json(UpgradedSession { session: session(&row, app.clock.now()), previous_agent_hash }))
+    let upgraded = app.agents.sessions.upgrade(&who, &name).await?;
+    Ok(axum::Json(UpgradedSession {
+        session: session(&upgraded.session, app.clock.now()),
+        previous_agent_hash: upgraded.previous_hash,
+        changes: upgraded.changes.into_iter().map(agent_change).collect(),
+    }))
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -125,7 +129,7 @@ pub(crate) async fn checkpoints(
     Ok(axum::Json(CheckpointPage { items, next_after }))
 }
 
-/// Show what the model was shown for a step.
+/// Show what the model was shown for a step, without the secrets of its workspace, and what took how much of it.
 #[utoipa::path(
     get, path = "/api/v1/sessions/{session}/steps/{step}/context", operation_id = "show_step_context",
     tag = "sessions", params(("session" = String, Path), ("step" = u32, Path)),
@@ -137,6 +141,6 @@ pub(crate) async fn context(
     PathSession(name): PathSession,
     PathStep(number): PathStep,
 ) -> Result<axum::Json<StepContext>, Failure> {
-    let request = app.agents.sessions.context_of(&who, &name, number).await?;
-    Ok(axum::Json(session_steps::context(&request)))
+    let shown = app.agents.sessions.context_of(&who, &name, number).await?;
+    Ok(axum::Json(session_steps::context(&shown)))
 }
