@@ -41,15 +41,14 @@ fn a_part_of_a_warren_works_with_the_other_part() {
     std::fs::create_dir_all(behind.data()).unwrap();
     std::fs::copy(front.data().join("secrets.key"), behind.data().join("secrets.key")).unwrap();
     let worker = start(&behind, &database, "worker");
-    front.run(&["ws", "create", "demo", "--provider", "local"]).expect_ok();
+    let made = front.run(&["ws", "create", "demo", "--provider", "local", "--json"]).expect_ok().json();
+    let id = made["id"].as_str().unwrap().to_owned();
     front.run_with_input(&["ws", "files", "put", "demo", "a.txt"], b"hello\n").expect_ok();
     let ran = front.run(&["ws", "exec", "demo", "--shell", "cat a.txt; echo more >> a.txt; exit 7"]);
     assert_eq!((ran.code, ran.text().as_str()), (Some(7), "hello\n"), "{ran:?}");
-    let has_files = |machine: &Machine| {
-        let folder = std::fs::read_dir(machine.data().join("workspaces"));
-        folder.is_ok_and(|mut entries| entries.next().is_some())
-    };
-    assert!(has_files(&behind) && !has_files(&front), "the box is at the worker");
+    let has_files = |machine: &Machine| machine.data().join("workspaces").join(&id).exists();
+    assert!(has_files(&behind), "the box is at the worker");
+    assert!(!has_files(&front), "and nowhere else");
     let refused = behind.run(&["ws", "ls", "--json", "--url", worker.url(), "--token", api.token()]);
     refused.expect_error(1, "not_served_here");
 

@@ -18,8 +18,8 @@ use warren_testkit::{PostgresDatabase, Warren};
 use crate::commands::{BOTH_KINDS_OF_CHILDREN, running, started_commands, workspace_folder};
 use crate::events::Frames;
 use crate::fleet::{clock, eventually};
+use crate::mcp;
 use crate::terminal::Terminal;
-use crate::{local, mcp};
 
 /// A Warren that has the box of a workspace, and another that is asked.
 struct Pair {
@@ -44,7 +44,8 @@ impl Pair {
         let holder = builder().crashable().start().await;
         let disk = holder.folder().join("workspaces");
         let front = builder().key_of(holder.folder()).disk(disk).start().await;
-        let id = holder.workspace(local()).await;
+        let run = json!({ "mode": "argv", "allow": ["echo", "true"] });
+        let id = holder.workspace(json!({ "kind": "local", "max_file_mb": 64, "run": run })).await;
         Self { holder, front, id, clock, _database: database }
     }
 
@@ -130,7 +131,7 @@ async fn a_process_is_started_fed_followed_and_ended_through_another_replica() {
     let process = pair.path(&format!("processes/{}", started.json()["id"]));
     let call = front.call("GET", &format!("{process}/output")).token(&front.token);
     let mut output = Frames::open(call.header("accept", "text/event-stream")).await;
-    let fed = front.call("POST", &format!("{process}/stdin")).token(&front.token).body("said\n").send().await;
+    let fed = front.post(&format!("{process}/stdin"), &json!({ "text": "said\n" })).await;
     assert!(fed.status < 300, "{}", fed.text());
     let mut told = String::new();
     while !told.contains("c2FpZAo=") {
