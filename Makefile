@@ -3,16 +3,19 @@
 
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help up test lint format generate bench dev setup clean
+.PHONY: help up test test-residents lint format generate bench dev setup clean
 
 help: ## what can be done here
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: ## build Warren with its page and start it; prints the link (WARREN_ARGS are passed on)
 	@scripts/up.sh $(WARREN_ARGS)
 
 test: ## install what is missing, run everything, print the verdict
 	@scripts/test.sh
+
+test-residents: ## try real agents with the runner; installs 2 GB of them
+	@scripts/residents.sh test
 
 lint: ## format, clippy and the house rules, without tests
 	@scripts/lint.sh

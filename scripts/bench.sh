@@ -16,6 +16,7 @@ benches=(
   "warren-cli fleet"
   "warren-providers sandbox"
   "warren-cli exec_over_http"
+  "warren-cli file_operations"
   "warren-cli model_door"
   "warren-cli messages"
   "warren-cli event_readers"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The public MCP conformance suite and a Node that is new enough for it.
 #   scripts/conformance.sh install                            what is missing, below the target folder
+#   scripts/conformance.sh node                               the path of such a Node, installed if it is missing
 #   scripts/conformance.sh run URL REVISION [SCENARIO…]       runs what REVISION requires against the server at URL;
 #                                                             the scenarios named are expected to fail
 # Node 22 or newer is taken from PATH if it is there, and else from the package index of Python, whose package
@@ -77,13 +78,21 @@ run() {
 
 case "${1:-}" in
   install) install_all ;;
+  node)
+    mkdir -p "$home"
+    exec 9>"$home/lock"
+    flock 9
+    install_node
+    flock -u 9
+    realpath "$(find_node)"
+    ;;
   run)
     if [ $# -lt 3 ]; then echo "usage: scripts/conformance.sh run URL REVISION [SCENARIO…]" >&2 && exit 2; fi
     install_all
     run "${@:2}"
     ;;
   *)
-    echo "usage: scripts/conformance.sh install | run URL REVISION [SCENARIO…]" >&2
+    echo "usage: scripts/conformance.sh install | node | run URL REVISION [SCENARIO…]" >&2
     exit 2
     ;;
 esac

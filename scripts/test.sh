@@ -77,6 +77,7 @@ step "MCP suite" check scripts/conformance.sh install
 step "A2A clients" check scripts/peers.sh a2a install
 step "model SDKs" check scripts/peers.sh model install
 step "chat clients" check scripts/peers.sh chat install
+step "resident agents" check scripts/residents.sh install quick
 step "OpenAPI clients" check scripts/peers.sh openapi install
 step "OpenAPI document" check scripts/peers.sh openapi validate openapi/v1.json
 step "binary" check cargo build --locked --package warren-cli

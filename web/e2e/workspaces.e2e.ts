@@ -55,12 +55,16 @@ describe("workspaces", () => {
     await line(page, "from-elsewhere").waitFor({ state: "detached" });
   });
 
-  it("are paused and resumed from their page", async () => {
+  it("are paused, resumed, sent to sleep and woken from their page", async () => {
     const made = await warren.create("sleeper");
     const { page } = await operator(browser, warren, `/workspaces/${made.id}/health`);
     await page.getByRole("button", { name: "Pause" }).click();
     await line(page, "sleeper").getByText("Paused").waitFor();
     await page.getByRole("button", { name: "Resume" }).click();
+    await line(page, "sleeper").getByText("Online").waitFor();
+    await page.getByRole("button", { name: "Hibernate" }).click();
+    await line(page, "sleeper").getByText("Hibernated").waitFor();
+    await page.getByRole("button", { name: "Wake" }).click();
     await line(page, "sleeper").getByText("Online").waitFor();
   });
 

@@ -57,6 +57,14 @@ pub struct DecideApproval {
     pub remember: Option<RememberDecision>,
 }
 
+/// Why a question is taken back by who asked it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WithdrawApproval {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
 /// The tool call of a session that a question is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ApprovalCall {

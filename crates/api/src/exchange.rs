@@ -274,6 +274,9 @@ pub struct ReportProgress {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 100)]
     pub artifacts: Vec<ArtifactUpdate>,
+    /// The work has moved, though there is nothing to say about it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub moved: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -42,7 +42,9 @@ mod webhooks;
 mod workspaces;
 
 pub use agents::{AgentPage, AgentSummary, StoredAgent};
-pub use approvals::{Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, RequestApproval};
+pub use approvals::{
+    Approval, ApprovalCall, ApprovalPage, ApprovalState, DecideApproval, RequestApproval, WithdrawApproval,
+};
 pub use audit::{AuditEntry, AuditHead, AuditPage, AuditTarget};
 pub use budgets::{Budget, SetBudget};
 pub use chat::{
@@ -88,8 +90,8 @@ pub use providers::{
 };
 pub use runner_line::{DOORS_ARE_OPEN, MAX_RUNNER_LINE_BYTES, RunnerAnswer, RunnerRequest};
 pub use runtimes::{
-    Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, RuntimeCapabilities, RuntimeMetadata,
-    Vitals,
+    AgentCardAnswer, ChangeAgentCard, Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime,
+    RuntimeCapabilities, RuntimeMetadata, Vitals,
 };
 pub use schedules::{
     CreateSchedule, MissedPolicy, OverlapPolicy, PatchSchedule, PreviewSchedule, RunCause, RunState,
@@ -109,9 +111,10 @@ pub use sessions::{
 };
 pub use sweeps::{Sweep, SweepList, SweepOutcome, SweepRun};
 pub use templates::{
-    Agent, Blueprint, Bundle, BundleNode, BundleOrigin, CollapsedWorkspace, Document, ExpandWorkspace,
-    ImportBundle, ImportReport, ImportTree, ImportedNode, MissingEnv, Position, ScheduleSpec, Template,
-    TemplatePage, TemplateStamp, TemplateSummary,
+    Agent, Blueprint, Bundle, BundleFile, BundleFiles, BundleMemory, BundleNode, BundleOrigin, BundlePeer,
+    BundlePeers, BundleSchedule, CollapsedWorkspace, Document, ExpandWorkspace, ImportBundle, ImportReport,
+    ImportTree, ImportedFiles, ImportedNode, MissingEnv, Position, RunnerAdapter, RunnerSpec, ScheduleSpec,
+    Template, TemplatePage, TemplateStamp, TemplateSummary,
 };
 pub use tool_rules::{
     CreateToolRule, RememberDecision, ToolRule, ToolRuleDecision, ToolRulePage, ToolRuleScope,

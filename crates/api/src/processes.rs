@@ -52,6 +52,10 @@ pub struct Process {
     pub id: u32,
     /// The program's name, without its arguments.
     pub program: String,
+    /// In a list: what it was started with, with secrets masked, up to 1,000 bytes. Absent where Warren does not know it any
+    /// more, for a shell, and for who may not read its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_line: Option<String>,
     pub state: ProcessState,
     /// Absent while it runs, and when a signal ended it.
     pub exit_code: Option<i32>,

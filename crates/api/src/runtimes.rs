@@ -99,6 +99,26 @@ pub struct RegisteredRuntime {
     pub wedge: Option<String>,
 }
 
+/// Another agent card in the place of the one that a runtime registered with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangeAgentCard {
+    /// How the agent describes itself from now on, an object of at most 256 KiB; `null` takes the card away.
+    #[serde(deserialize_with = "crate::unique_keys::nullable")]
+    #[schema(required, value_type = Option<Object>)]
+    pub agent_card: Option<serde_json::Value>,
+}
+
+/// How a runtime describes itself now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AgentCardAnswer {
+    pub workspace_id: String,
+    /// How often a runtime of this workspace registered.
+    pub boots: u64,
+    #[schema(value_type = Option<Object>)]
+    pub agent_card: Option<serde_json::Value>,
+}
+
 /// As it was before there was a word for it.
 const fn one() -> u32 {
     1

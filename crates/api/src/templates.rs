@@ -60,6 +60,9 @@ pub struct Blueprint {
     /// Phrases of its errors after which it counts as wedged; absent: the usual ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wedge_signs: Option<Vec<String>>,
+    /// How that program is spoken with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner: Option<RunnerSpec>,
     /// What its programs reach through Warren, in a box.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doors: Option<crate::Doors>,
@@ -101,6 +104,48 @@ pub struct Agent {
     /// Phrases of its errors after which it counts as wedged; empty: the usual ones.
     #[serde(default)]
     pub wedge_signs: Vec<String>,
+    /// How the program is spoken with; absent: text on its input, and its output is the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<RunnerSpec>,
+}
+
+/// What passes between a runner and its program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunnerAdapter {
+    /// A process for each message: text on its input, its output is the answer.
+    Stdio,
+    /// A process for each message: lines of JSON both ways.
+    Json,
+    /// One process that lives on and speaks the Agent Client Protocol.
+    Acp,
+    /// One process that lives on and serves A2A over HTTP on loopback.
+    A2a,
+}
+
+/// How the program of a resident agent is spoken with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunnerSpec {
+    pub adapter: RunnerAdapter,
+    /// The mode in which the program works; absent: one in which it asks before it acts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 500)]
+    pub mode: Option<String>,
+    /// What the program takes over from Warren: `scheduler`, `session`, `status_mgmt`, `deduplication`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub declares: Vec<String>,
+    /// How long its work may show no progress; absent: as long as for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 2592000)]
+    pub idle_timeout_seconds: Option<u32>,
+    /// How long the program may take to answer for the first time; absent: a minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 3600)]
+    pub start_timeout_seconds: Option<u32>,
+    /// Where a program that serves A2A listens, on loopback; only with the adapter `a2a`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub a2a_url: Option<String>,
 }
 
 /// Which template a workspace was made from, and which content it had then.
@@ -207,6 +252,23 @@ pub struct ImportedNode {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tier: Option<Tier>,
     pub problem: Option<Problem>,
+    /// What did not come along as it was, as sentences for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// What became of its files; absent where none came with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<ImportedFiles>,
+}
+
+/// What became of the files of an imported workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ImportedFiles {
+    pub written: u32,
+    pub bytes: u64,
+    pub failed: u32,
+    /// Why, for the first of those that failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
 }
 
 /// A variable that a workspace requires and that is not set.
@@ -235,7 +297,7 @@ pub struct Position {
     pub y: f64,
 }
 
-/// A workspace, or a tree of them, as one document without ids, tokens, secrets, state and files.
+/// A workspace, or a tree of them, as one document without ids, tokens, secrets and state; with their files on request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Bundle {
     /// `warren-bundle`.
@@ -243,6 +305,9 @@ pub struct Bundle {
     pub version: u32,
     /// Where and when it was made, for people.
     pub origin: BundleOrigin,
+    /// What is not in it, as sentences for people.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     pub root: BundleNode,
 }
 
@@ -259,9 +324,95 @@ pub struct BundleNode {
     /// What was wanted of it, as Warren keeps it. Versioned with the bundle.
     #[schema(value_type = Object)]
     pub spec: serde_json::Value,
+    /// Whom it talks to; absent: its family.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peers: Option<BundlePeers>,
+    /// What it remembers, and what the team remembers that it leads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<BundleMemory>,
+    /// All that it has; absent in bundles of version 1: those that its spec was made with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedules: Option<Vec<BundleSchedule>>,
+    /// Absent: nobody asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<BundleFiles>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(no_recursion)]
     pub children: Vec<BundleNode>,
+}
+
+/// Whom a workspace of a bundle talks to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BundlePeers {
+    pub circle: crate::PeerCircle,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<BundlePeer>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<BundlePeer>,
+}
+
+/// A workspace that a rule names: by its name, where it is in the bundle, and by its id where it stayed behind. Of the
+/// latter, only those that are in the importer's org are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BundlePeer {
+    Name(String),
+    Id(String),
+}
+
+/// Something remembered, of a workspace or of the team that it leads. What an org remembers is not its workspaces'.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BundleMemory {
+    pub scope: crate::MemoryScope,
+    pub key: String,
+    pub value: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(format = "date-time")]
+    pub expires_at: Option<String>,
+}
+
+/// A schedule, by `cron` or every so many seconds. Whoever imports it owns it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BundleSchedule {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cron: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_zone: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub every_seconds: Option<u32>,
+    pub prompt: String,
+    #[serde(default)]
+    pub jitter_seconds: u32,
+    pub missed: crate::MissedPolicy,
+    pub overlap: crate::OverlapPolicy,
+    #[serde(default)]
+    pub is_paused: bool,
+}
+
+/// The files of a workspace. Links and special files are never among them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+pub struct BundleFiles {
+    /// Those that hold nothing; others follow from the paths of files.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub empty_directories: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<BundleFile>,
+}
+
+/// A file: either its text or its bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BundleFile {
+    /// Relative to the workspace's root.
+    pub path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base64: Option<String>,
+    /// Whether its owner could run it. It is told at the import, not done.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub executable: bool,
 }
 
 /// A bundle to be taken in.

@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use crate::schema::ToSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::RunnerSpec;
+
 /// How a workspace is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -125,7 +127,7 @@ pub struct Workspace {
     pub generation: u64,
     /// The generation that was last brought about.
     pub observed_generation: u64,
-    /// Why the one is not the other yet; absent when it is.
+    /// Why the one is not the other yet; absent when it is. After a change that needs a new box, until that is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub behind_of: Option<BehindOf>,
     /// Raised by every change; also the ETag.
@@ -204,6 +206,9 @@ pub struct CreateWorkspace {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_items = 50)]
     pub wedge_signs: Option<Vec<String>>,
+    /// How the program is spoken with; absent: text on its input, and its output is the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<Box<RunnerSpec>>,
     /// What its programs reach through Warren, in a box. Absent: nothing, and Warren's tools for an agent that Warren itself
     /// runs there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -215,8 +220,8 @@ pub struct CreateWorkspace {
     /// an agent of it; with one, this stands over the agent's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// By name. `system` is the system prompt of a hosted workspace's agent, over that of the stored one; others are kept
-    /// and not used yet.
+    /// By name. `system` is the system prompt of a hosted workspace's agent, over that of the stored one; `initial` is said
+    /// first in each conversation with a resident one that speaks ACP; others are kept and not used yet.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prompts: BTreeMap<String, String>,
     /// With a template: names of required variables that the runtime gets elsewhere.
@@ -246,6 +251,7 @@ impl CreateWorkspace {
             max_concurrent_tasks: None,
             command: None,
             wedge_signs: None,
+            runner: None,
             doors: None,
             agent: None,
             model: None,
@@ -302,6 +308,28 @@ pub struct PatchWorkspace {
     /// By name; `null` takes one away, and what is not named stays.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prompts: BTreeMap<String, Option<String>>,
+    /// Fields of its provider's config: what is absent stays, `null` has its default again, the fields of an object such as
+    /// `limits` are changed one by one, and a list is replaced whole. `kind` and `share` stay as they are. Judged like a
+    /// new workspace's, and what it has already is not held against it. All but `run`, which counts from the next call on,
+    /// needs a new box: the workspace is brought up anew, what runs in it ends, and its files stay.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "crate::unique_keys::nullable"
+    )]
+    #[schema(value_type = Option<Object>)]
+    pub provider: Option<serde_json::Value>,
+    /// `null`: all that the provider offers. They need a new box too.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<Vec<Capability>>)]
+    pub capabilities: Option<Option<Vec<Capability>>>,
+    /// It never rises unasked: a config that needs more is refused. Above `basic`: operators only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
+    /// Whom it talks to, as `PUT …/peer-policy` says it; `null`: its family.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    #[schema(value_type = Option<crate::PeerPolicy>)]
+    pub peers: Option<Option<crate::PeerPolicy>>,
 }
 
 /// Tells `null` from absent.

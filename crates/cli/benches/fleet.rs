@@ -78,6 +78,7 @@ impl Bed {
             replica,
             probe: Arc::new(warren_fleet::NoProbe),
             keys: Keys::open(Arc::new(FixedKeys(Keyring::of(Key::new([1; 32]))))).expect("the key is there"),
+            data_folder: std::env::temp_dir(),
             kept_from_boxes: Default::default(),
         });
         let rows: Vec<_> = (0..size).map(|number| workspace(&*entropy, &*clock, number)).collect();

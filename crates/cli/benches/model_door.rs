@@ -14,8 +14,8 @@ use std::time::Duration;
 use measured::{Connection, Server, more_ms, row};
 use serde_json::json;
 use tokio::net::TcpListener;
-use warren_llm::server::{ServerOptions, serve};
 use warren_llm::Script;
+use warren_llm::server::{ServerOptions, serve};
 
 const WARM_UP: usize = 20;
 /// Requests on one connection, so that both ways have the same of those too.
@@ -53,7 +53,10 @@ fn main() {
     }
     let (direct_line, direct) = row("a direct call, outside of a box", by_hand);
     let (door_line, door) = row("through the model door, out of a sandbox", by_door);
-    println!("## P20: the model door of a box, to the first byte\n\n{}\n{direct_line}\n{door_line}", measured::HEAD);
+    println!(
+        "## P20: the model door of a box, to the first byte\n\n{}\n{direct_line}\n{door_line}",
+        measured::HEAD
+    );
     println!("\nmore through the door: p50 {:.3} ms (goal under 2 ms)", more_ms(door.p50, direct.p50));
     server.stop();
 }

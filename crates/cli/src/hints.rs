@@ -29,6 +29,9 @@ pub(crate) fn hint(word: &str) -> Option<&'static str> {
         "ask" | "send" | "message" | "msg" => {
             "`warren chat WORKSPACE MESSAGE` talks with its agent; `warren task send` waits for one answer."
         }
+        "dump" | "export" => {
+            "`warren backup FILE` copies everything; `warren bundle export WORKSPACE` one workspace."
+        }
         "agents" => "`warren agent ls` lists agents.",
         "sessions" => "`warren session ls` lists sessions.",
         "delegate" => "`warren delegation send FROM TO MESSAGE` hands work on.",

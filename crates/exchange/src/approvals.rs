@@ -264,11 +264,7 @@ impl Approvals {
             return Err(Error::new(ErrorCode::NotAPerson));
         }
         self.may(who, Action::DecideApprovals, &row).await?;
-        let note_text = answer.note.as_deref().unwrap_or_default();
-        within("note", note_text.len(), Approval::MAX_NOTE_BYTES)?;
-        if note_text.contains('\0') {
-            return Err(Error::with_detail(ErrorCode::InvalidApproval, "note: expected text without NUL"));
-        }
+        check_note(answer.note.as_deref())?;
         if answer.edited.is_some() && (row.subject.is_none() || answer.decision == Decision::Deny) {
             let detail = "arguments: only an approved tool call has arguments that can be changed";
             return Err(Error::with_detail(ErrorCode::InvalidApproval, detail));
@@ -369,6 +365,76 @@ impl Approvals {
         Ok(decided)
     }
 
+    /// Takes a question of one's own back: who asked it does not wait for the answer any more.
+    #[tracing::instrument(name = "exchange.approvals.withdraw", skip_all, fields(approval.id = %id))]
+    pub async fn withdraw(
+        &self,
+        who: &Identity,
+        id: ApprovalId,
+        note: Option<String>,
+    ) -> Result<Approval, Error> {
+        let row = self.find(id).await?;
+        self.may(who, Action::UseWorkspace, &row).await?;
+        check_note(note.as_deref())?;
+        let workspace = self.fleet.workspaces.get(who, Action::UseWorkspace, row.workspace_id).await?;
+        let known = self.fleet.redactors.of_workspace(&workspace).await?;
+        let note = note.map(|note| scrub(&note, &known).text);
+        if row.subject.is_some() {
+            let detail = "a question about a tool call is taken back by its session alone";
+            return Err(Error::with_detail(ErrorCode::Forbidden, detail));
+        }
+        self.void(vec![id], who.principal.clone(), note).await?;
+        self.get(who, id).await
+    }
+
+    /// The agent of a workspace has ended, and with it whoever waited for answers: what it asked for a task is void.
+    #[tracing::instrument(name = "exchange.approvals.void_of_former_runner", skip_all, fields(workspace.id = %workspace_id))]
+    pub async fn void_of_former_runner(&self, workspace_id: WorkspaceId) -> Result<(), Error> {
+        let asker = Principal::workspace(workspace_id);
+        loop {
+            let query = ApprovalQuery {
+                org_id: None,
+                workspace_id: Some(workspace_id),
+                state: Some(ApprovalState::Pending),
+                before: None,
+                limit: BATCH,
+            };
+            let page = self.context.store().read(move |tx| tx.approvals(&query).map_err(Error::from)).await?;
+            let of_tasks = page
+                .rows
+                .iter()
+                .filter(|row| row.task_id.is_some() && row.subject.is_none() && row.asked_by == asker);
+            let ids: Vec<ApprovalId> = of_tasks.map(|row| row.id).collect();
+            if ids.is_empty() {
+                return Ok(());
+            }
+            let note = "the runner of the agent that asked has ended";
+            self.void(ids, asker.clone(), Some(note.to_owned())).await?;
+        }
+    }
+
+    async fn void(&self, ids: Vec<ApprovalId>, by: Principal, note: Option<String>) -> Result<(), Error> {
+        let (now, is_one) = (self.context.now(), ids.len() == 1);
+        self.context
+            .store()
+            .write(move |tx| {
+                for id in &ids {
+                    let row = tx.approval(*id)?.ok_or_else(|| Error::new(ErrorCode::ApprovalNotFound))?;
+                    let void = match approvals::withdraw(&row, &by, note.clone(), now) {
+                        Ok(void) => void,
+                        // Of many, some may be over by now.
+                        Err(refusal) if is_one => return Err(of_refusal(refusal)),
+                        Err(_) => continue,
+                    };
+                    if tx.settle_approval(&void)? {
+                        tell_decided(tx, &void, &by, now)?;
+                    }
+                }
+                Ok::<_, Error>(())
+            })
+            .await
+    }
+
     /// Notes what nobody decided in time, so that who waits is told.
     pub(crate) async fn expire_late(&self) -> Result<(), Error> {
         let now = self.context.now();
@@ -422,10 +488,22 @@ fn of_refusal(refusal: ApprovalRefusal) -> Error {
         ApprovalRefusal::OwnQuestion => {
             Error::with_detail(ErrorCode::Forbidden, "nobody decides a question of their own")
         }
+        ApprovalRefusal::NotTheAsker => {
+            Error::with_detail(ErrorCode::Forbidden, "a question is taken back by who asked it")
+        }
         ApprovalRefusal::Over(state) => {
             Error::with_detail(ErrorCode::ApprovalOver, format!("the question is {state}"))
         }
     }
+}
+
+fn check_note(note: Option<&str>) -> Result<(), Error> {
+    let text = note.unwrap_or_default();
+    within("note", text.len(), Approval::MAX_NOTE_BYTES)?;
+    if text.contains('\0') {
+        return Err(Error::with_detail(ErrorCode::InvalidApproval, "note: expected text without NUL"));
+    }
+    Ok(())
 }
 
 fn check(ask: &AskApproval) -> Result<(), Error> {

@@ -192,8 +192,12 @@ impl Exchange {
         }))
     }
 
-    /// Takes up what an earlier process left. Called after the fleet's own start.
+    /// Takes up what an earlier process left. Called after the fleet's own start. A replica that only serves clients leaves
+    /// this to workers.
     pub async fn start(&self) -> Result<(), Error> {
+        if !self.fleet.box_holders.role().opens_boxes() {
+            return Ok(());
+        }
         self.upkeep.start();
         let sweeps = &self.fleet.sweeps;
         sweeps.supervise(&self.context, Arc::new(self.push_configs.background_loop()));

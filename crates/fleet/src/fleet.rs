@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,9 +30,9 @@ use crate::runtimes::Probes;
 use crate::secrets::{FreshProcesses, Rollout, RolloutParts, SecretValues};
 use crate::sweeps::SweepParts;
 use crate::{
-    Audit, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations, Journal, KeyRotation,
-    Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets, Sweeps, Templates,
-    Throttle, Tokens, ToolRefusals, Uploads, Users, Workspaces,
+    Audit, Backups, BoxHolders, Budgets, Bundles, Config, EventLog, ImageLogins, Imports, Invitations,
+    Journal, KeyRotation, Lifecycle, Orgs, Positions, Replica, Residents, RuntimeProbe, Runtimes, Secrets,
+    Sweeps, Templates, Throttle, Tokens, ToolRefusals, Uploads, Users, Workspaces,
 };
 
 /// How long a stop waits for workspaces to close; what is left, the reaper of the next start finishes.
@@ -52,6 +53,8 @@ pub struct Parts {
     pub probe: Arc<dyn RuntimeProbe>,
     /// This Warren among those on the same database.
     pub replica: Replica,
+    /// Where the files of workspaces are, and whatever else a backup takes along.
+    pub data_folder: PathBuf,
     /// Names of secrets that Warren itself uses, such as the keys of model providers. No box gets one of them (A81).
     pub kept_from_boxes: BTreeSet<SecretName>,
 }
@@ -68,6 +71,8 @@ pub struct Services {
     pub sealer: Sealer,
     pub redactors: Redactors,
     pub audit: Audit,
+    pub box_holders: BoxHolders,
+    pub backups: Backups,
     pub budgets: Budgets,
     pub bundles: Bundles,
     pub event_log: EventLog,
@@ -104,13 +109,14 @@ impl Deref for Fleet {
 
 impl Fleet {
     pub fn new(parts: Parts) -> Self {
-        let Parts { context, registry, keys, config, probe, replica, kept_from_boxes } = parts;
+        let Parts { context, registry, keys, config, probe, replica, data_folder, kept_from_boxes } = parts;
         let kept_from_boxes = Arc::new(kept_from_boxes);
         let sealer = Sealer::new(keys, Arc::clone(context.entropy()));
         let redactors = Redactors::new(context.clone(), sealer.clone());
         let signals = Signals::new(context.clone(), config);
         let audit = Audit::new(context.clone());
         let journal = Journal::new(context.clone());
+        let box_holders = BoxHolders::new(replica.clone(), registry.clone());
         let replicas = Replicas::new(context.clone(), replica, registry.clone());
         let access = WorkspaceAccess::new(context.clone(), audit.clone(), replicas.clone());
         let tokens = Tokens::new(context.clone(), access.clone());
@@ -149,7 +155,13 @@ impl Fleet {
             reconciler: reconciler.clone(),
             removed: broadcast::channel(REMOVALS_BUFFER).0,
         };
-        let imports = Imports::new(context.clone(), signals.clone(), workspaces.clone(), values.clone());
+        let imports = Imports::new(
+            context.clone(),
+            signals.clone(),
+            workspaces.clone(),
+            values.clone(),
+            redactors.clone(),
+        );
         let probes = Probes::new(context.clone(), signals.clone(), registry.clone(), probe);
         let sweeps = Sweeps::new(SweepParts {
             context: context.clone(),
@@ -162,8 +174,9 @@ impl Fleet {
             rollout: rollout.clone(),
         });
         Self(Arc::new(Services {
+            backups: Backups::new(context.clone(), sealer.clone(), data_folder),
             budgets: Budgets::new(context.clone(), access.clone()),
-            bundles: Bundles::new(context.clone(), access.clone(), imports.clone()),
+            bundles: Bundles::new(context.clone(), access.clone(), imports.clone(), redactors.clone()),
             image_logins: ImageLogins::new(context.clone(), sealer.clone()),
             invitations: Invitations::new(context.clone()),
             orgs: Orgs::new(context.clone()),
@@ -196,6 +209,7 @@ impl Fleet {
             sealer,
             redactors,
             audit,
+            box_holders,
             imports,
             journal,
             residents,
@@ -208,9 +222,17 @@ impl Fleet {
     }
 
     /// Takes up what an earlier process left: known workspaces are declared to the registry, unfinished changes go
-    /// on. Returns when every workspace is known; the unfinished work runs in the background.
+    /// on. Returns when every workspace is known; the unfinished work runs in the background. A replica that only serves
+    /// clients takes up nothing.
     pub async fn start(&self, version: &str) -> Result<(), Error> {
+        self.backups.delete_leftovers();
         self.replicas.join().await?;
+        if !self.box_holders.role().opens_boxes() {
+            return self
+                .context
+                .append(self.server_event(ServerStarted { version: version.to_owned() }))
+                .await;
+        }
         self.reconciler.take_up_all().await?;
         self.context.append(self.server_event(ServerStarted { version: version.to_owned() })).await?;
         let rotation = self.key_rotation.clone();
@@ -219,6 +241,9 @@ impl Fleet {
                 tracing::warn!(%error, "secrets could not be looked through");
             }
         });
+        if !self.box_holders.is_alone() {
+            self.reconciler.follow_others_in_background();
+        }
         self.sweeps.start();
         Ok(())
     }

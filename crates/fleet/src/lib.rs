@@ -13,6 +13,8 @@
 //! | [`Templates`], [`Positions`] | stored templates; where people put workspaces on their map |
 //! | [`Imports`], [`Bundles`] | many workspaces at once, out of one Warren and into another |
 //! | [`Audit`], [`Journal`], [`ToolRefusals`] | who did what; what was done in a workspace; what was refused |
+//! | [`BoxHolders`] | which replica has which box, and where it is reached |
+//! | [`Backups`] | a copy of everything, while everything goes on |
 //! | [`Budgets`] | what workspaces spend and may |
 //! | [`EventLog`] | pages of the event log, and the sign that it has grown |
 //! | [`Sweeps`] | what is due, old, lost or left over |
@@ -25,6 +27,7 @@
 
 mod access;
 mod audit;
+mod backups;
 mod budgets;
 mod config;
 mod event_log;
@@ -50,6 +53,7 @@ mod users;
 mod workspaces;
 
 pub use audit::Audit;
+pub use backups::{BackupStream, Backups, LAST_BACKUP, LastBackup};
 pub use budgets::{Budget, Budgets, Reservation, require_budget};
 pub use config::Config;
 pub use event_log::{EventLog, EventLogBounds};
@@ -61,20 +65,21 @@ pub use lifecycle::Lifecycle;
 pub use losses::StoredLosses;
 pub use orgs::{ChangeOrg, OrgUsage, OrgView, Orgs, left_for_org, require_session_room};
 pub use refs::StoredRefs;
-pub use replicas::Replica;
+pub use replicas::{BoxHolders, BoxLocation, Peer, Replica};
 pub use residents::{Residents, RunnerGateway};
 pub use runtimes::{Heard, NoProbe, Register, Registered, RuntimeProbe, Runtimes};
 pub use secrets::{KeyRotation, Rotation, SecretScope, SecretSummary, Secrets};
 pub use sweeps::{BackgroundLoop, LastRun, SweepOutcome, SweepReport, Sweeps, Tally};
 pub use templates::{
-    Bundles, Import, ImportReport, ImportedNode, Imports, MAX_TEMPLATE_PAGE, Positions, PutTemplate,
-    StoredTemplate, Templates,
+    Bundles, ExportedBundle, Import, ImportReport, ImportedNode, Imports, MAX_TEMPLATE_PAGE, Positions,
+    PutTemplate, StoredTemplate, Templates,
 };
 pub use tokens::{Made, MadeThing, MintToken, Minted, Throttle, Tokens, TooFast, count_kinds};
 pub use tool_refusals::ToolRefusals;
 pub use uploads::{FileRefusal, HandedFile, IncomingFile, LandedFile, Landing, Uploads};
 pub use users::{AddUser, ChangeUser, Departure, NewPeople, OrgPerson, ProviderPerson, Users};
 pub use warren_rules::boxes::doors::has_tools as has_tool_door;
+pub use warren_rules::lifecycle::replicas::{LEASE_MS as REPLICA_LEASE_MS, Role};
 pub use warren_rules::lifecycle::sweeps::Retention;
 pub use warren_rules::lifecycle::vitals::Expectations;
 pub use warren_store::{AuditQuery, WorkspaceQuery};

@@ -230,8 +230,8 @@ impl Residents {
         }
         let secrets = self.parts.values.variables(row).await?;
         let join = self.mint_join(row).await?;
-        let signs = row.spec.agent.wedge_signs.iter().flat_map(|sign| ["--wedge-sign", sign.as_str()]);
-        let words = [runner, "run"].into_iter().chain(signs).chain(["--"]);
+        let options = residents::runner_options(&row.spec.agent);
+        let words = [runner, "run"].into_iter().chain(options.iter().map(String::as_str)).chain(["--"]);
         let command = Command::argv(words.chain(row.spec.agent.command.iter().map(String::as_str)));
         let talk = secrets.shell(shell).open_dialog(command).await?;
         // Never in its arguments or variables, nor in a file of the box.

@@ -162,7 +162,9 @@ impl ModelClient for Models {
             Wire::Scripted => self.scripted(&request.model.model)?.start(request, options).await,
             Wire::Anthropic | Wire::Responses | Wire::Chat => self.call(settings, request, options).await,
             Wire::Gemini => {
-                let sentence = format!("{provider} is asked by programs in boxes alone; agents of Warren's own have other models");
+                let sentence = format!(
+                    "{provider} is asked by programs in boxes alone; agents of Warren's own have other models"
+                );
                 Err(ModelError::new(Advice::Fallback, sentence))
             }
         }

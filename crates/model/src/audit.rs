@@ -50,8 +50,12 @@ audit_words! {
         BudgetSet = "budget.set",
         /// A runtime was taken in, with a credential of its own.
         RuntimeRegistered = "runtime.registered",
+        /// A runtime changed its agent card, and with it perhaps where its messages go.
+        RuntimeCardChanged = "runtime.card_changed",
         /// An operator had a sweep run now.
         SweepRun = "sweep.run",
+        /// Somebody took a copy of everything.
+        BackupTaken = "backup.taken",
         /// All messages that waited for a workspace were dropped.
         QueueCleared = "queue.cleared",
         /// A workspace was made that is kept in less strictly than usual; the details name the knobs.
@@ -127,6 +131,8 @@ audit_words! {
         User = "user",
         Invitation = "invitation",
         Org = "org",
+        /// By what is in it: `all` or `files`.
+        Backup = "backup",
     }
 }
 

@@ -67,7 +67,10 @@ error_codes! {
     WorkspaceNotReady = "workspace_not_ready", 409, "The workspace is not in a state that allows this.", "See its status and reason; wait, resume or wake it.";
     WorkspaceFailed = "workspace_failed", 409, "The workspace could not be opened.", "See its reason with `warren ws show`; fix the cause, then reset it or create it again.";
     WorkspaceEvicted = "workspace_evicted", 503, "The workspace was lost while it was in use, and could not be opened again in time.", "Try again; see `warren ws show` if it keeps happening.";
-    WorkspaceElsewhere = "workspace_elsewhere", 503, "Another Warren on this database has the workspace's box.", "Ask that one; if it is gone, try again in half a minute.";
+    WorkspaceElsewhere = "workspace_elsewhere", 503, "Another Warren on this database has the workspace's box, and cannot be reached from here.", "Nothing was done. Try again in half a minute: if it is gone, another takes over. `detail` says what is missing otherwise.";
+    ReplicaLost = "replica_lost", 502, "The Warren that has the workspace's box broke off before it answered.", "It may have done what was asked, wholly or in part: look before you ask again.";
+    ForwardRefused = "forward_refused", 403, "The request says that another Warren passed it on, and that cannot be believed.", "Clients do not send `Warren-Forwarded`. Between replicas: give all of them the same key for secrets, and set their clocks.";
+    NotServedHere = "not_served_here", 421, "This Warren is a worker and serves no clients.", "Ask one that was started with `--role api` or `--role all`.";
     WorkspaceLimit = "workspace_limit", 409, "The org already has as many workspaces as allowed.", "Remove some, or raise `limits.max_workspaces_per_org`.";
     ParentNotFound = "parent_not_found", 422, "The parent workspace does not exist in this org.", "Name an existing workspace as parent, or none.";
     ParentCycle = "parent_cycle", 422, "A workspace cannot be its own ancestor.", "Choose another parent.";
@@ -92,6 +95,11 @@ error_codes! {
     SecretKeyUnusable = "secret_key_unusable", 500, "The key for secrets cannot be used.", "Check `[secrets]` in the config: exactly one of `key_file`, `key_env` and `key_command`, with keys of 32 bytes in base64.";
     // Audit
     AuditBroken = "audit_broken", 500, "The audit log is not what it was when it was written.", "Compare it with a backup or an export; `detail` names the first entry that does not fit.";
+    // Backups
+    BackupRunning = "backup_running", 409, "Another backup is being made.", "Wait until it has ended, and try again.";
+    BackupNeedsDump = "backup_needs_dump", 409, "The database is PostgreSQL, which has its own backups.", "Run `pg_dump` on the database first, then `warren backup --files-only FILE` for the files of each replica.";
+    BackupUnusable = "backup_unusable", 422, "The file is not a backup that can be restored. Nothing was changed.", "Take an earlier backup, or one that was copied whole.";
+    BackupNewer = "backup_newer", 422, "The backup was made by a newer Warren. Nothing was changed.", "Restore it with that version or a later one.";
     BudgetExhausted = "budget_exhausted", 402, "The workspace has spent its budget for this month.", "Raise it with PUT …/budget, or wait for the next month.";
     SweepNotFound = "sweep_not_found", 404, "There is no such sweep.", "List them with GET /api/v1/admin/sweeps.";
     // Templates and bundles
@@ -104,6 +112,8 @@ error_codes! {
     RequiredEnvMissing = "required_env_missing", 412, "Variables that the template requires are not set. Nothing was created.", "Set what `missing` lists, or name in `provided_env` what the runtimes get elsewhere.";
     ParentNotCreated = "parent_not_created", 422, "The workspace above it could not be created.", "See the problem of the one above; import again below an existing workspace.";
     InvalidBundle = "invalid_bundle", 422, "The bundle is not valid.", "`detail` names the field; export it again with `warren bundle export`.";
+    BundleTooLarge = "bundle_too_large", 413, "The bundle would be larger than this Warren takes in.", "Export without files, fewer workspaces at once, or raise `limits.max_bundle_bytes`; `detail` names the workspace.";
+    BundleNotMade = "bundle_not_made", 422, "Not created, since another workspace of the bundle could not be: a bundle is made whole or not at all.", "See the problems of the others, mend them, and import the bundle again.";
     BundleNewer = "bundle_newer", 422, "The bundle was written by a newer Warren.", "Import it with that version or a later one; nothing was created.";
     // Agents and sessions
     InvalidAgent = "invalid_agent", 422, "The agent's definition is not valid.", "`detail` names the field; mend it and store it again with `warren agent put FILE`.";
@@ -211,6 +221,7 @@ error_codes! {
     // Start-up; these reach people through the CLI.
     ConfigInvalid = "config_invalid", 500, "The configuration is not valid.", "Run `warren config check`.";
     DataFolderUnusable = "data_folder_unusable", 500, "The data folder cannot be used.", "Choose another one with `--data`, or fix its owner and mode.";
+    DataFolderNotEmpty = "data_folder_not_empty", 409, "There is something in the data folder already.", "Name a folder that does not exist yet, or is empty, with `--data DIR`; a restore writes over nothing.";
     DataFolderInUse = "data_folder_in_use", 500, "Another Warren is running on this data folder.", "Stop it, or choose another folder with `--data`.";
     AddressInUse = "address_in_use", 500, "The address is already in use.", "Choose another one with `--listen`, for example `--listen 127.0.0.1:0`.";
     DatabaseNewer = "database_newer", 500, "The database was written by a newer Warren.", "Run that version or a later one; the database was not changed.";

@@ -32,6 +32,7 @@ mod provider_config;
 mod push_config;
 mod reference;
 mod registration;
+mod runner_spec;
 mod schedule;
 mod secret;
 pub mod session;
@@ -59,7 +60,10 @@ pub use audit::{
     NewAuditEntry, canonical_json,
 };
 pub use backoff::Backoff;
-pub use bundle::{Bundle, BundleError, BundleNode, BundleOrigin};
+pub use bundle::{
+    Bundle, BundleError, BundleFile, BundleFiles, BundleMemory, BundleNode, BundleOrigin, BundlePeer,
+    BundlePeers, BundleSchedule,
+};
 pub use capability::{Capability, CapabilitySet, UnknownCapability};
 pub use ceilings::{Ceilings, TierCeilings};
 pub use conversation::{ChatMessage, Conversation};
@@ -97,6 +101,7 @@ pub use provider_config::{
 pub use push_config::PushConfig;
 pub use reference::{Ref, RefError};
 pub use registration::Registration;
+pub use runner_spec::{RunnerAdapter, RunnerSpec};
 pub use schedule::{
     MissedPolicy, OverlapPolicy, RunCause, RunState, Schedule, ScheduleChange, ScheduleRun, SkipReason,
     Timing,

@@ -22,6 +22,8 @@ pub struct Limits {
     pub max_secrets_per_owner: u32,
     /// Templates of one org.
     pub max_templates_per_org: u32,
+    /// Bytes of a bundle, with the files in it.
+    pub max_bundle_bytes: u64,
     /// Webhooks of one org, and channels of one workspace.
     pub max_webhooks_per_org: u32,
     /// Schedules of one org.
@@ -71,6 +73,7 @@ impl Default for Limits {
             max_secret_bytes: 64 << 10,
             max_secrets_per_owner: 100,
             max_templates_per_org: 1_000,
+            max_bundle_bytes: 32 * MIB,
             max_webhooks_per_org: 100,
             max_schedules_per_org: 10_000,
             max_schedules_per_workspace: 100,

@@ -105,6 +105,17 @@ impl ProviderConfig {
         }
     }
 
+    /// This config with some fields changed: what is absent stays, `null` has its default again, the fields of an object are
+    /// changed one by one, and a list is replaced whole.
+    pub fn changed(&self, changes: &serde_json::Value) -> Result<Self, String> {
+        if !changes.is_object() {
+            return Err("expected an object with the fields to change".into());
+        }
+        let mut value = serde_json::to_value(self).map_err(|error| error.to_string())?;
+        merge(&mut value, changes);
+        Self::read(value)
+    }
+
     fn read(mut value: serde_json::Value) -> Result<Self, String> {
         let Some(fields) = value.as_object_mut() else {
             return Err("expected an object with a `kind`".into());
@@ -131,6 +142,17 @@ fn read_fields<T: serde::de::DeserializeOwned>(mut value: serde_json::Value) -> 
         "." => error.inner().to_string(),
         path => format!("{path}: {}", error.inner()),
     })
+}
+
+fn merge(value: &mut serde_json::Value, changes: &serde_json::Value) {
+    match (value, changes.as_object()) {
+        (serde_json::Value::Object(fields), Some(changes)) => {
+            for (name, change) in changes {
+                merge(fields.entry(name.clone()).or_insert(serde_json::Value::Null), change);
+            }
+        }
+        (value, _) => value.clone_from(changes),
+    }
 }
 
 /// A field that is `null` is absent, and has its default: clients that are generated from the API's document write it so.
@@ -508,6 +530,38 @@ mod tests {
         assert_eq!(config, ProviderConfig::Docker(DockerConfig { limits, ..DockerConfig::default() }));
         assert!(problem(r#"{"kind":null}"#).contains("kind: expected one of"));
         assert!(problem(r#"{"kind":"local","pass_env":[null]}"#).contains("pass_env[0]"));
+    }
+
+    // F3
+    #[test]
+    fn a_change_leaves_what_it_does_not_name_and_is_read_as_strictly() {
+        let config: ProviderConfig = serde_json::from_str(
+            r#"{"kind":"docker","image":"alpine","limits":{"memory_mb":64,"pids":9},"run":{"allow":["ls","cat"]}}"#,
+        )
+        .unwrap();
+        let changed = |json: &str| config.changed(&serde_json::from_str(json).unwrap());
+        let expected: ProviderConfig = serde_json::from_str(
+            r#"{"kind":"docker","image":"alpine","limits":{"memory_mb":128},"run":{"allow":["git"]},"max_file_mb":3}"#,
+        )
+        .unwrap();
+        let changes = r#"{"limits":{"memory_mb":128.0,"pids":null},"run":{"allow":["git"]},"max_file_mb":3}"#;
+        assert_eq!(changed(changes), Ok(expected));
+        assert_eq!(changed("{}"), Ok(config.clone()));
+        // An object where there was none before.
+        let relaxed = changed(r#"{"relax":{"user":"7"}}"#).unwrap();
+        assert!(
+            matches!(relaxed, ProviderConfig::Docker(docker) if docker.relax.user.as_deref() == Some("7"))
+        );
+        for (json, problem) in [
+            (r#"{"colour":1}"#, "unknown field `colour`"),
+            (r#"{"limits":{"pids":"x"}}"#, "limits.pids"),
+            (r#"{"limits":7}"#, "limits"),
+            (r#"{"kind":"floppy"}"#, "kind: unknown provider"),
+            ("[]", "expected an object"),
+        ] {
+            let told = changed(json).unwrap_err();
+            assert!(told.contains(problem), "{json}: {told}");
+        }
     }
 
     #[test]

@@ -12,7 +12,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::document::{DocumentError, read_document};
-use crate::{AgentName, CapabilitySet, DoorSpec, OrgId, ProviderConfig, Runtime, Tier, Timestamp};
+use crate::{
+    AgentName, CapabilitySet, DoorSpec, OrgId, ProviderConfig, RunnerSpec, Runtime, Tier, Timestamp,
+};
 
 const MAX_MODEL_CHARACTERS: usize = 200;
 const MAX_PROMPTS: usize = 32;
@@ -96,8 +98,8 @@ pub struct AgentSpec {
     /// The model of a hosted workspace's agent, over that of the stored one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// By name. Of a hosted workspace's agent, `system` is its system prompt, over that of the stored one; the others are
-    /// kept and not used.
+    /// By name. Of a hosted workspace's agent, `system` is its system prompt, over that of the stored one. Of a resident
+    /// one, `initial` is said first in each conversation. The others are kept and not used.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub prompts: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -113,6 +115,10 @@ pub struct AgentSpec {
     /// Phrases of its errors after which it counts as wedged; none: the runner's own (F18).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub wedge_signs: Vec<String>,
+    /// How the program is spoken with; absent: text on its input, and its output is the answer (A80). Apart, since most
+    /// have none and a spec is carried everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner: Option<Box<RunnerSpec>>,
 }
 
 impl AgentSpec {
@@ -134,6 +140,7 @@ impl AgentSpec {
             .or_else(|| env_problem("required_env", &self.required_env))
             .or_else(|| self.command_problem())
             .or_else(|| list_problem("wedge_signs", &self.wedge_signs, MAX_WEDGE_SIGNS))
+            .or_else(|| Some(format!("runner.{}", self.runner.as_ref()?.problem()?)))
     }
 
     fn command_problem(&self) -> Option<String> {
@@ -238,6 +245,8 @@ pub struct Blueprint {
     pub command: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wedge_signs: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner: Option<Box<RunnerSpec>>,
     /// What its programs reach through Warren (A81).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doors: Option<DoorSpec>,
@@ -301,6 +310,7 @@ impl Blueprint {
             required_env: self.required_env.clone(),
             command: self.command.clone().unwrap_or_default(),
             wedge_signs: self.wedge_signs.clone().unwrap_or_default(),
+            runner: self.runner.clone(),
         }
     }
 }
@@ -447,6 +457,7 @@ limits: {memory_mb: 1024, cpus: 2}
 required_env: [GITHUB_TOKEN]
 command: [reviewer, --quiet]
 wedge_signs: [out of credit]
+runner: {adapter: acp, mode: default, idle_timeout_seconds: 900}
 skills: [review]
 schedules:
   - {name: morning, cron: '0 9 * * 1-5', time_zone: Europe/Zurich, prompt: What is new?}
@@ -514,6 +525,7 @@ tier: extended
             ("command: ['']", "command[0]: "),
             ("command: [a, \"b\\0\"]", "command[1]: "),
             ("wedge_signs: ['']", "wedge_signs[0]: "),
+            ("runner: {adapter: acp, declares: [x]}", "runner.declares[0]: "),
             ("model: ''", "model: "),
             ("agent: Not-A-Name", "agent: an agent's name has"),
             ("schedules: [{name: a, prompt: p}]", "schedules[0].cron: expected either"),

@@ -20,6 +20,8 @@
 
 mod access;
 mod attachments;
+mod bundles;
+mod command_lines;
 mod commands;
 mod files;
 mod journal;
@@ -30,6 +32,7 @@ mod tools;
 
 pub use access::{AccessWatch, while_allowed};
 pub use attachments::AttachedFile;
+pub use bundles::{BundleReport, Bundles, ExportOptions, ImportedFiles};
 pub use commands::{CommandEvent, CommandStream, Commands};
 pub use files::{FileOrListing, Files, WatchEvent, WatchStream};
 pub use processes::{ProcessEvent, ProcessStream, Processes};
@@ -40,6 +43,8 @@ pub use warren_workspace::tools::{CommandStart, OutputSink};
 
 use warren_fleet::Fleet;
 
+use command_lines::CommandLines;
+
 /// The operations of one Warren. Cheap to clone; all clones are one.
 #[derive(Debug, Clone)]
 pub struct Operations {
@@ -48,16 +53,19 @@ pub struct Operations {
     pub processes: Processes,
     pub files: Files,
     pub terminals: Terminals,
+    pub bundles: Bundles,
 }
 
 impl Operations {
     pub fn new(fleet: Fleet) -> Self {
+        let command_lines = CommandLines::default();
         Self {
-            tools: Tools::new(fleet.clone()),
+            tools: Tools::new(fleet.clone(), command_lines.clone()),
             commands: Commands::new(fleet.clone()),
-            processes: Processes::new(fleet.clone()),
+            processes: Processes::new(fleet.clone(), command_lines.clone()),
             files: Files::new(fleet.clone()),
-            terminals: Terminals::new(fleet),
+            terminals: Terminals::new(fleet.clone(), command_lines),
+            bundles: Bundles::new(fleet),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Background processes: started by one request, read, fed and ended by others.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,13 +10,15 @@ use futures_util::{Stream, StreamExt as _, stream};
 use tokio_util::sync::CancellationToken;
 use warren_fleet::Fleet;
 use warren_model::{ErrorCode, Workspace as Row, WorkspaceId};
-use warren_service::{Error, Identity, ProcessDeed};
+use warren_rules::messages::memory::scrub;
+use warren_service::{Error, Identity, ProcessDeed, Target};
 use warren_workspace::shell::{
     Poll, Polled, ProcessId, ProcessInfo, ProcessState, PtySize, Shell, Signal, Start,
 };
 use warren_workspace::{SecretVariables, Workspace};
 
 use crate::access::{AccessWatch, while_allowed};
+use crate::command_lines::{CommandLines, line_of};
 use crate::journal::{CommandRecord, END_WAIT_MS, program};
 use crate::modules::shell_of;
 
@@ -25,6 +28,7 @@ const FOLLOW_BYTES: u64 = 64 << 10;
 #[derive(Debug, Clone)]
 pub struct Processes {
     fleet: Fleet,
+    command_lines: CommandLines,
 }
 
 /// What a reader of a process's output is told. `Exited` or `Closing` is the last.
@@ -48,8 +52,8 @@ pub enum ProcessEvent {
 pub type ProcessStream = Pin<Box<dyn Stream<Item = (ProcessEvent, u64)> + Send>>;
 
 impl Processes {
-    pub(crate) fn new(fleet: Fleet) -> Self {
-        Self { fleet }
+    pub(crate) fn new(fleet: Fleet, command_lines: CommandLines) -> Self {
+        Self { fleet, command_lines }
     }
 
     /// Starts a process that outlives the request. It lives until it ends, its timeout comes, it is signalled, or the
@@ -58,7 +62,10 @@ impl Processes {
     pub async fn start(&self, who: &Identity, id: WorkspaceId, start: Start) -> Result<ProcessInfo, Error> {
         let row = self.fleet.workspaces.usable(who, ProcessDeed::Start.action(), id).await?;
         let secrets = self.fleet.secrets.variables(&row).await?;
-        Ok(start_process(&self.fleet, who, &row, secrets, start).await?.1)
+        let line = line_of(&start.command);
+        let (_, process) = start_process(&self.fleet, who, &row, secrets, start).await?;
+        self.command_lines.note(id, &process, &line);
+        Ok(process)
     }
 
     #[tracing::instrument(name = "operations.processes.list", skip_all, fields(workspace.id = %id))]
@@ -66,6 +73,28 @@ impl Processes {
         self.fleet.workspaces.usable(who, ProcessDeed::See.action(), id).await?;
         let list = |workspace: Arc<dyn Workspace>| async move { shell_of(&*workspace)?.list().await };
         Ok(self.fleet.registry.with(id, list).await?)
+    }
+
+    /// What these processes of a workspace were started with, as far as Warren knows, with secrets masked. Whoever may not
+    /// read their output is told nothing of it.
+    #[tracing::instrument(name = "operations.processes.command_lines", skip_all, fields(workspace.id = %id))]
+    pub async fn command_lines(
+        &self,
+        who: &Identity,
+        id: WorkspaceId,
+        processes: &[ProcessInfo],
+    ) -> Result<BTreeMap<ProcessId, String>, Error> {
+        let row = self.fleet.workspaces.get(who, ProcessDeed::See.action(), id).await?;
+        let target = Target::Workspace { id, org_id: row.org_id };
+        if who.may(ProcessDeed::Read.action(), target).is_err() {
+            return Ok(BTreeMap::new());
+        }
+        let mut lines = self.command_lines.of(id, processes);
+        if !lines.is_empty() {
+            let known = self.fleet.redactors.of_workspace(&row).await?;
+            lines.values_mut().for_each(|line| *line = scrub(line, &known).text);
+        }
+        Ok(lines)
     }
 
     #[tracing::instrument(name = "operations.processes.get", skip_all, fields(workspace.id = %id))]

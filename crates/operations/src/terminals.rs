@@ -13,6 +13,7 @@ use warren_workspace::shell::{Command, ProcessId, ProcessInfo, PtySize, Signal, 
 use warren_workspace::{GuardedShell, SecretVariables, Workspace, WorkspacePath};
 
 use crate::access::AccessWatch;
+use crate::command_lines::CommandLines;
 use crate::modules::shell_of;
 use crate::processes::{find, start_process};
 
@@ -23,6 +24,7 @@ const DEFAULT_SIZE: PtySize = PtySize { rows: 24, columns: 80 };
 #[derive(Debug, Clone)]
 pub struct Terminals {
     fleet: Fleet,
+    command_lines: CommandLines,
 }
 
 /// What a terminal is opened for.
@@ -44,14 +46,15 @@ pub enum TerminalRequest {
 }
 
 impl Terminals {
-    pub(crate) fn new(fleet: Fleet) -> Self {
-        Self { fleet }
+    pub(crate) fn new(fleet: Fleet, command_lines: CommandLines) -> Self {
+        Self { fleet, command_lines }
     }
 
     /// Asks whether the caller may have a terminal in the workspace, before anything is opened.
     pub async fn admit(&self, who: &Identity, id: WorkspaceId) -> Result<TerminalAccess, Error> {
         let row = self.fleet.workspaces.usable(who, ProcessDeed::Type.action(), id).await?;
-        Ok(TerminalAccess { fleet: self.fleet.clone(), who: who.clone(), row })
+        let command_lines = self.command_lines.clone();
+        Ok(TerminalAccess { fleet: self.fleet.clone(), command_lines, who: who.clone(), row })
     }
 }
 
@@ -59,6 +62,7 @@ impl Terminals {
 #[derive(Debug)]
 pub struct TerminalAccess {
     fleet: Fleet,
+    command_lines: CommandLines,
     who: Identity,
     row: Row,
 }
@@ -67,7 +71,7 @@ impl TerminalAccess {
     /// Starts or finds the process. `ends_with_connection`: the process is ended with the terminal.
     #[tracing::instrument(name = "operations.terminals.open", skip_all, fields(workspace.id = %self.row.id))]
     pub async fn open(self, request: TerminalRequest, ends_with_connection: bool) -> Result<Terminal, Error> {
-        let Self { fleet, who, row } = self;
+        let Self { fleet, command_lines, who, row } = self;
         let secrets = fleet.secrets.variables(&row).await?;
         let access = AccessWatch {
             fleet: fleet.clone(),
@@ -78,11 +82,15 @@ impl TerminalAccess {
         };
         match request {
             TerminalRequest::Start { command, cwd, size } => {
-                let mut command = Command::script(command.as_deref().unwrap_or(SHELL));
+                let line = command;
+                let mut command = Command::script(line.as_deref().unwrap_or(SHELL));
                 command.cwd = cwd;
                 let start = Start { command, pty: Some(size.unwrap_or(DEFAULT_SIZE)) };
                 let started = start_process(&fleet, &who, &row, secrets.clone(), start).await?;
                 let (workspace, process) = started;
+                if let Some(line) = line {
+                    command_lines.note(row.id, &process, &line);
+                }
                 let is_unknown = true;
                 Ok(Terminal {
                     workspace,

@@ -13,11 +13,13 @@ use warren_workspace::tools::{
     ToolOutput,
 };
 
+use crate::command_lines::{CommandLines, line_of_call};
 use crate::journal::{self, CommandRecord};
 
 #[derive(Debug, Clone)]
 pub struct Tools {
     fleet: Fleet,
+    command_lines: CommandLines,
 }
 
 /// What a model is told about a workspace.
@@ -90,8 +92,8 @@ pub struct ToolRefusal {
 }
 
 impl Tools {
-    pub(crate) fn new(fleet: Fleet) -> Self {
-        Self { fleet }
+    pub(crate) fn new(fleet: Fleet, command_lines: CommandLines) -> Self {
+        Self { fleet, command_lines }
     }
 
     /// The tools of a workspace, by its declared capabilities.
@@ -168,6 +170,7 @@ impl Tools {
         name: &str,
         arguments: Value,
     ) -> Result<Value, ToolError> {
+        let line = line_of_call(&arguments);
         let call = ToolCall::check(context, name, arguments)?;
         let record = match call.intent() {
             ToolIntent::RunCommand { program } | ToolIntent::StartProcess { program } => {
@@ -177,6 +180,9 @@ impl Tools {
         };
         match call.run(&self.fleet.registry, context).await {
             Ok((ToolOutput { answer, effect }, workspace)) => {
+                if let (ToolEffect::ProcessStarted(process), Some(line)) = (&effect, line) {
+                    self.command_lines.note(row.id, process, &line);
+                }
                 self.write(who, row, record, effect, &workspace);
                 Ok(answer)
             }

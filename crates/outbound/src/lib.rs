@@ -8,6 +8,7 @@
 //!        │       └── signing::sign: who says it, and that nobody changed it      signing.rs
 //!   exchange, llm
 //!
+//!   another replica ◀── Relay::pass_on(RelayRequest), marked by forwarding::Mark ── server
 //!   box ──▶ WebDoor::serve ──▶ Connector::open, Connector::forward ──▶ hosts that its policy grants      web_door/
 //! ```
 //!
@@ -15,12 +16,13 @@
 //! is `warren_model::Backoff`.
 
 mod connector;
+pub mod forwarding;
 pub mod signing;
 pub mod web_door;
 
 pub use connector::{
     Answer, BadAnswer, BadRoots, Body, Call, CallError, CallLimits, CheckedUrl, Connector, Credential,
-    EventStream, Forward, Forwarded, HOPS_HEADER, MAX_HOPS, Refused, Resolver, ServerEvent, SystemResolver,
-    hops_of,
+    EventStream, Forward, Forwarded, HOPS_HEADER, MAX_HOPS, Refused, Relay, RelayBody, RelayRequest, Relayed,
+    Resolver, ServerEvent, SystemResolver, hops_of, wants_upgrade,
 };
 pub use warren_rules::outbound::{Cidr, CidrError, OutboundPolicy, UrlRefusal};

@@ -31,6 +31,7 @@ mod readiness;
 pub mod sandbox;
 mod search;
 
+pub use boxes::owner::RestoredOwners;
 #[cfg(feature = "docker")]
 pub use docker::{DockerProvider, DockerSettings};
 pub use local::LocalProvider;

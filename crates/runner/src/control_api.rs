@@ -1,8 +1,8 @@
-//! The five calls that a runner makes to Warren.
+//! The calls that a runner makes to Warren.
 
 use warren_api::{
-    AnswerMessage, Claim, ClaimMessage, Heartbeat, HeartbeatAnswer, ProgressTaken, RegisterRuntime,
-    RegisteredRuntime, ReportProgress,
+    AnswerMessage, Approval, Claim, ClaimMessage, Heartbeat, HeartbeatAnswer, ProgressTaken, RegisterRuntime,
+    RegisteredRuntime, ReportProgress, RequestApproval, WithdrawApproval,
 };
 
 /// Why something was not done, by what a runner can do about it.
@@ -63,6 +63,25 @@ pub trait WarrenApi {
         message: &str,
         answer: &AnswerMessage,
     ) -> Result<(), ApiError>;
+
+    /// Asks people for a decision.
+    async fn ask_approval(
+        &self,
+        token: &str,
+        workspace: &str,
+        question: &RequestApproval,
+    ) -> Result<Approval, ApiError>;
+
+    /// The question, once it is decided or after so long.
+    async fn decision(&self, token: &str, approval: &str, wait_ms: u64) -> Result<Approval, ApiError>;
+
+    /// Takes a question back.
+    async fn withdraw(
+        &self,
+        token: &str,
+        approval: &str,
+        withdrawal: &WithdrawApproval,
+    ) -> Result<Approval, ApiError>;
 }
 
 #[cfg(test)]

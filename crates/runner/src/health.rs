@@ -14,6 +14,7 @@ pub const DEFAULT_WEDGE_SIGNS: &[&str] = &[
     "401 unauthorized",
     "authentication_error",
     "billing_error",
+    "control request timeout: initialize",
     "credit balance is too low",
     "insufficient_quota",
     "invalid api key",
@@ -52,6 +53,11 @@ impl Health {
     /// The runner before this one was wedged, by this error; nothing was done since that would prove otherwise.
     pub fn take_over_wedge(&mut self, error: &str) {
         self.wedge = Some(shortened(error));
+    }
+
+    /// It cannot work at all, as this error says: nothing has to be tried to know it.
+    pub fn wedged(&mut self, error: &str) {
+        self.wedge.get_or_insert_with(|| shortened(error));
     }
 
     /// Work, or a call to Warren, failed with this text.

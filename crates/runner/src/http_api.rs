@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use warren_api::client::{Client, Error};
 use warren_api::{
-    AnswerMessage, Claim, ClaimMessage, Heartbeat, HeartbeatAnswer, ProgressTaken, RegisterRuntime,
-    RegisteredRuntime, ReportProgress,
+    AnswerMessage, Approval, Claim, ClaimMessage, Heartbeat, HeartbeatAnswer, ProgressTaken, RegisterRuntime,
+    RegisteredRuntime, ReportProgress, RequestApproval, WithdrawApproval,
 };
 
 use crate::{ApiError, WarrenApi};
@@ -89,5 +89,27 @@ impl WarrenApi for HttpApi {
     ) -> Result<(), ApiError> {
         let answered = self.with(token)?.answer_message(workspace, message, answer).await;
         answered.map(drop).map_err(|error| refusal(&error))
+    }
+
+    async fn ask_approval(
+        &self,
+        token: &str,
+        workspace: &str,
+        question: &RequestApproval,
+    ) -> Result<Approval, ApiError> {
+        self.with(token)?.request_approval(workspace, question).await.map_err(|error| refusal(&error))
+    }
+
+    async fn decision(&self, token: &str, approval: &str, wait_ms: u64) -> Result<Approval, ApiError> {
+        self.with(token)?.approval(approval, Some(wait_ms)).await.map_err(|error| refusal(&error))
+    }
+
+    async fn withdraw(
+        &self,
+        token: &str,
+        approval: &str,
+        withdrawal: &WithdrawApproval,
+    ) -> Result<Approval, ApiError> {
+        self.with(token)?.withdraw_approval(approval, withdrawal).await.map_err(|error| refusal(&error))
     }
 }

@@ -21,8 +21,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use warren_api::{
-    AnswerMessage, Claim, ClaimMessage, Heartbeat, HeartbeatAnswer, ProgressTaken, RegisterRuntime,
-    RegisteredRuntime, ReportProgress, RunnerAnswer, RunnerRequest,
+    AnswerMessage, Approval, Claim, ClaimMessage, Heartbeat, HeartbeatAnswer, ProgressTaken, RegisterRuntime,
+    RegisteredRuntime, ReportProgress, RequestApproval, RunnerAnswer, RunnerRequest, WithdrawApproval,
 };
 
 use warren_line::{Multiplexer, Received, Side, is_frame};
@@ -119,10 +119,20 @@ impl LineApi {
         path: String,
         body: &impl Serialize,
     ) -> Result<T, ApiError> {
+        self.send("POST", token, path, body).await
+    }
+
+    async fn send<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        token: &str,
+        path: String,
+        body: &impl Serialize,
+    ) -> Result<T, ApiError> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let unwritable = |error: serde_json::Error| ApiError::Unreachable(error.to_string());
         let body = serde_json::to_value(body).map_err(unwritable)?;
-        let request = RunnerRequest { id, method: "POST".into(), path, token: token.to_owned(), body };
+        let request = RunnerRequest { id, method: method.to_owned(), path, token: token.to_owned(), body };
         let mut line = serde_json::to_vec(&request).map_err(unwritable)?;
         line.push(b'\n');
         let answer = self.waiting.expect(id)?;
@@ -217,5 +227,27 @@ impl WarrenApi for LineApi {
     ) -> Result<(), ApiError> {
         let path = format!("/api/v1/workspaces/{workspace}/queue/{message}/answer");
         self.ask::<Value>(token, path, answer).await.map(drop)
+    }
+
+    async fn ask_approval(
+        &self,
+        token: &str,
+        workspace: &str,
+        question: &RequestApproval,
+    ) -> Result<Approval, ApiError> {
+        self.ask(token, format!("/api/v1/workspaces/{workspace}/approvals"), question).await
+    }
+
+    async fn decision(&self, token: &str, approval: &str, wait_ms: u64) -> Result<Approval, ApiError> {
+        self.send("GET", token, format!("/api/v1/approvals/{approval}?wait_ms={wait_ms}"), &()).await
+    }
+
+    async fn withdraw(
+        &self,
+        token: &str,
+        approval: &str,
+        withdrawal: &WithdrawApproval,
+    ) -> Result<Approval, ApiError> {
+        self.ask(token, format!("/api/v1/approvals/{approval}/withdraw"), withdrawal).await
     }
 }

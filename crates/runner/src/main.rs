@@ -1,7 +1,7 @@
 //! The runner as a program, for boxes: static, since a box may have nothing in it.
 //!
 //! ```text
-//!   warren-runner run [--wedge-sign TEXT]… -- COMMAND…     speaks to Warren on its input and output
+//!   warren-runner run [OPTIONS] -- COMMAND…                speaks to Warren on its input and output
 //!   warren-runner doors                                    carries the doors of a box that has no resident agent
 //!   warren …                                               asks Warren for something, for programs that know no MCP
 //! ```
@@ -17,14 +17,21 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use warren_runner::doors::Doors;
-use warren_runner::{Credentials, Error, LineApi, Settings, tool, work};
+use warren_runner::{Adapter, AgentOptions, Credentials, Error, LineApi, Settings, tool, work};
 
 /// Of the line with the join token.
 const MAX_TOKEN_BYTES: u64 = 4 << 10;
+/// Beside the program's own files, which are gone when this one is.
+const SESSIONS_FILE: &str = ".warren/acp-sessions.json";
+const USAGE: &str = "usage: warren-runner run [--adapter stdio|json|acp|a2a] [--mode MODE] [--initial-prompt TEXT] \
+    [--a2a-url URL] [--declares CAPABILITY]... [--idle-timeout-seconds N] [--start-timeout-seconds N] \
+    [--wedge-sign TEXT]... -- COMMAND...";
 
 fn main() -> ExitCode {
     if let Err(error) = hide_from_programs() {
@@ -42,11 +49,11 @@ fn main() -> ExitCode {
     match words.split_first() {
         Some((&"tool", rest)) => tool::main(rest),
         Some((&"doors", [])) => carry_doors(),
-        Some((&"run", rest)) => match arguments(rest) {
-            Some((command, wedge_signs)) => run(command, wedge_signs),
-            None => complain("usage: warren-runner run [--wedge-sign TEXT]... -- COMMAND..."),
+        Some((&"run", rest)) => match settings(rest) {
+            Some(settings) => run(settings),
+            None => complain(USAGE),
         },
-        _ => complain("usage: warren-runner run [...] -- COMMAND..."),
+        _ => complain(USAGE),
     }
 }
 
@@ -57,22 +64,56 @@ fn hide_from_programs() -> std::io::Result<()> {
     Ok(())
 }
 
-/// The command, and the signs of a wedge.
-fn arguments(rest: &[&str]) -> Option<(Vec<String>, Vec<String>)> {
+/// All but the credentials, which come on the input.
+fn settings(rest: &[&str]) -> Option<Settings> {
     let end = rest.iter().position(|word| *word == "--")?;
-    let (options, command) = (&rest[..end], &rest[end + 1..]);
-    let mut wedge_signs = Vec::new();
-    for pair in options.chunks(2) {
+    let (words, command) = (&rest[..end], &rest[end + 1..]);
+    let (mut wedge_signs, mut adapter) = (Vec::new(), Adapter::default());
+    let variable = |name: &str| {
+        let found = std::env::vars_os().find(|(known, _)| known == name)?.1.into_string().ok()?;
+        Some(found).filter(|value| !value.is_empty())
+    };
+    let mut options = AgentOptions {
+        root: std::env::current_dir().ok()?,
+        sessions_file: variable("HOME").map(|home| PathBuf::from(home).join(SESSIONS_FILE)),
+        tools_url: variable("WARREN_MCP_URL"),
+        ..AgentOptions::default()
+    };
+    for pair in words.chunks(2) {
         match pair {
             ["--wedge-sign", sign] => wedge_signs.push((*sign).to_owned()),
+            ["--adapter", name] => adapter = Adapter::parse(name)?,
+            ["--mode", mode] => options.mode = Some((*mode).to_owned()),
+            ["--initial-prompt", text] => options.initial_prompt = Some((*text).to_owned()),
+            ["--a2a-url", url] => options.a2a_url = Some((*url).to_owned()),
+            ["--idle-timeout-seconds", seconds] => options.idle_timeout_seconds = Some(seconds.parse().ok()?),
+            ["--start-timeout-seconds", seconds] => {
+                options.start_timeout = Duration::from_secs(seconds.parse().ok()?);
+            }
+            ["--declares", name] => declare(&mut options, name)?,
             _ => return None,
         }
     }
     let command: Vec<_> = command.iter().map(|word| (*word).to_owned()).collect();
-    (!command.is_empty()).then_some((command, wedge_signs))
+    let credentials = Credentials::InMemory { join_token: String::new() };
+    (!command.is_empty()).then_some(Settings { command, credentials, wedge_signs, adapter, options })
 }
 
-fn run(command: Vec<String>, wedge_signs: Vec<String>) -> ExitCode {
+/// Something that the program takes over from Warren.
+fn declare(options: &mut AgentOptions, name: &str) -> Option<()> {
+    let capabilities = options.capabilities.get_or_insert_default();
+    let switch = match name {
+        "scheduler" => &mut capabilities.scheduler,
+        "session" => &mut capabilities.session,
+        "status_mgmt" => &mut capabilities.status_mgmt,
+        "deduplication" => &mut capabilities.deduplication,
+        _ => return None,
+    };
+    *switch = Some(true);
+    Some(())
+}
+
+fn run(settings: Settings) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&error.to_string()),
@@ -86,7 +127,7 @@ fn run(command: Vec<String>, wedge_signs: Vec<String>) -> ExitCode {
         let credentials = Credentials::InMemory { join_token: line.trim().to_owned() };
         let api = LineApi::new(input, tokio::io::stdout());
         let _doors = Doors::listen().await.serve(api.streams());
-        work(&api, &Settings { command, credentials, wedge_signs }).await
+        work(&api, &Settings { credentials, ..settings }).await
     });
     // A thread may still wait for input that will not come.
     runtime.shutdown_background();

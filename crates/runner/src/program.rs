@@ -17,6 +17,9 @@ use tokio::time::Instant;
 use warren_api::{ClaimedMessage, MessagePart};
 use warren_doors::reset_signals;
 
+use crate::adapter::{Failure, ProgramAnswer, ProgramOutcome, ProgressLog};
+use crate::json_lines::{self, JsonOutput};
+
 /// Of an answer, so much is kept; the rest is counted, and said to be missing.
 const MAX_ANSWER_BYTES: usize = 256 << 10;
 /// Of what it says while it works, so much goes with one report and with a failure.
@@ -32,7 +35,7 @@ pub(crate) struct ProgramRun {
     group: Option<Pid>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
-    answer: HeadOfOutput,
+    output: Output,
     talk: StderrTail,
     /// How it ended, and until when what it left unread is waited for.
     ended: Option<(ExitStatus, Instant)>,
@@ -41,21 +44,21 @@ pub(crate) struct ProgramRun {
 /// What happened next.
 #[derive(Debug)]
 pub(crate) enum ProgramEvent {
-    /// It wrote something.
+    /// It wrote something, or ended.
     Moved,
+    /// It said something on its error output.
+    Said(String),
     Ended(ProgramOutcome),
 }
 
-/// How a program ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ProgramOutcome {
-    Answered(String),
-    /// With what it said last.
-    Failed(String),
-}
-
 impl ProgramRun {
-    pub(crate) fn start(command: &[String], message: &ClaimedMessage) -> std::io::Result<Self> {
+    /// `output` is what is made of its standard output.
+    pub(crate) fn start(
+        command: &[String],
+        message: &ClaimedMessage,
+        input: String,
+        output: Output,
+    ) -> std::io::Result<Self> {
         let (program, arguments) = command.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
         let mut command = door(program);
         command
@@ -70,11 +73,11 @@ impl ProgramRun {
             .kill_on_drop(true);
         let mut child = command.spawn()?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        let (input, text) = (child.stdin.take(), text_of(&message.message.parts));
+        let (stdin, text) = (child.stdin.take(), input);
         tokio::task::spawn(async move {
             // One that does not read its input may still answer.
-            if let Some(mut input) = input {
-                let _ = input.write_all(text.as_bytes()).await;
+            if let Some(mut stdin) = stdin {
+                let _ = stdin.write_all(text.as_bytes()).await;
             }
         });
         Ok(Self {
@@ -82,7 +85,7 @@ impl ProgramRun {
             stderr: child.stderr.take(),
             child,
             group,
-            answer: HeadOfOutput::default(),
+            output,
             talk: StderrTail::default(),
             ended: None,
         })
@@ -99,8 +102,16 @@ impl ProgramRun {
         let until = self.ended.map(|(_, until)| until);
         tokio::select! {
             biased;
-            read = read_some(&mut self.stdout, &mut out) => self.answer.push(&out[..read?]),
-            read = read_some(&mut self.stderr, &mut err) => self.talk.push(&err[..read?]),
+            read = read_some(&mut self.stdout, &mut out) => {
+                if let Some(said) = self.output.push(&out[..read?]) {
+                    return Ok(ProgramEvent::Said(said));
+                }
+            }
+            read = read_some(&mut self.stderr, &mut err) => {
+                let said = &err[..read?];
+                self.talk.push(said);
+                return Ok(ProgramEvent::Said(String::from_utf8_lossy(said).into_owned()));
+            }
             status = self.child.wait(), if until.is_none() => {
                 // What it left behind would keep its pipes open.
                 self.end_group();
@@ -114,20 +125,14 @@ impl ProgramRun {
         Ok(ProgramEvent::Moved)
     }
 
-    /// What it said since this was asked last.
-    pub(crate) fn take_new_stderr(&mut self) -> Option<String> {
-        self.talk.take_new()
-    }
-
     fn ending(&self, status: ExitStatus) -> ProgramOutcome {
-        let answer = self.answer.text();
         if status.success() {
-            return ProgramOutcome::Answered(answer);
+            return self.output.outcome();
         }
-        let said = self.talk.last();
+        let (answer, said) = (self.output.text(), self.talk.last());
         // Some programs tell what is wrong where they would answer.
         let words = if said.is_empty() { last_of(&answer) } else { said };
-        ProgramOutcome::Failed(format!("{status}\n{words}").trim().to_owned())
+        ProgramOutcome::Failed(Failure::passing(format!("{status}\n{words}").trim().to_owned()))
     }
 
     fn end_group(&mut self) {
@@ -143,9 +148,95 @@ impl Drop for ProgramRun {
     }
 }
 
+/// What is made of a program's standard output.
+#[derive(Debug)]
+pub(crate) enum Output {
+    /// All of it is the answer.
+    Text(HeadOfOutput),
+    Json(JsonOutput),
+}
+
+impl Output {
+    /// Takes a piece. Returns what is told of it while the work goes on.
+    fn push(&mut self, piece: &[u8]) -> Option<String> {
+        match self {
+            Self::Text(answer) => {
+                answer.push(piece);
+                None
+            }
+            Self::Json(lines) => lines.push(piece),
+        }
+    }
+
+    /// What may tell what is wrong.
+    fn text(&self) -> String {
+        match self {
+            Self::Text(answer) => answer.text(),
+            Self::Json(lines) => lines.last_words(),
+        }
+    }
+
+    /// What a program answered that ended well.
+    fn outcome(&self) -> ProgramOutcome {
+        match self {
+            Self::Text(answer) => ProgramOutcome::Answered(ProgramAnswer::text(answer.text())),
+            Self::Json(lines) => lines.outcome(),
+        }
+    }
+}
+
+/// Gives a message to a new process, and stays with it until it has ended.
+pub(crate) async fn run(
+    command: &[String],
+    message: &ClaimedMessage,
+    progress: &ProgressLog<'_>,
+    is_json: bool,
+) -> ProgramOutcome {
+    let (input, output) = match is_json {
+        true => (json_lines::input(message), Output::Json(JsonOutput::default())),
+        false => (text_of(&message.message.parts), Output::Text(HeadOfOutput::default())),
+    };
+    let mut job = match ProgramRun::start(command, message, input, output) {
+        Ok(job) => job,
+        Err(error) => return ProgramOutcome::Failed(Failure::lasting(no_such_program(command, &error))),
+    };
+    loop {
+        match job.next().await {
+            Ok(ProgramEvent::Ended(outcome)) => return outcome,
+            Ok(ProgramEvent::Moved) => progress.moved(),
+            Ok(ProgramEvent::Said(text)) => progress.say(&text),
+            Err(error) => return ProgramOutcome::Failed(Failure::passing(error.to_string())),
+        }
+    }
+}
+
+/// Why a program cannot be started, with its name.
+pub(crate) fn no_such_program(command: &[String], error: &std::io::Error) -> String {
+    let program = command.first().map(String::as_str).unwrap_or_default();
+    format!("the program `{program}` could not be started: {error}")
+}
+
+/// Whether there is such a program, as far as that can be told without starting it.
+pub(crate) fn check(command: &[String]) -> Result<(), String> {
+    let program = command.first().map(String::as_str).unwrap_or_default();
+    let is_program = |path: &std::path::Path| {
+        rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok() && path.is_file()
+    };
+    let is_there = match program.contains('/') {
+        true => is_program(std::path::Path::new(program)),
+        false => {
+            let path = std::env::vars_os().find(|(name, _)| name == "PATH").map(|(_, path)| path);
+            let path = path.unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+            std::env::split_paths(&path).any(|folder| is_program(&folder.join(program)))
+        }
+    };
+    let missing = || no_such_program(command, &std::io::ErrorKind::NotFound.into());
+    if is_there { Ok(()) } else { Err(missing()) }
+}
+
 #[expect(clippy::disallowed_methods, reason = "the runner's one door to processes")]
 #[expect(unsafe_code, reason = "`pre_exec`; the block says why it holds")]
-fn door(program: &str) -> Command {
+pub(crate) fn door(program: &str) -> Command {
     let mut command = Command::new(program);
     // A runner may itself be started with `&`.
     // SAFETY: the function is made for this place, between fork and exec.
@@ -183,20 +274,24 @@ fn text_of(parts: &[MessagePart]) -> String {
 
 /// The beginning of a long text, and how much is missing.
 #[derive(Debug, Default)]
-struct HeadOfOutput {
+pub(crate) struct HeadOfOutput {
     bytes: Vec<u8>,
     missing: usize,
 }
 
 impl HeadOfOutput {
-    fn push(&mut self, piece: &[u8]) {
+    pub(crate) fn push(&mut self, piece: &[u8]) {
         let room = MAX_ANSWER_BYTES - self.bytes.len();
         let (kept, left) = piece.split_at(piece.len().min(room));
         self.bytes.extend_from_slice(kept);
         self.missing += left.len();
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(crate) fn text(&self) -> String {
         let text = String::from_utf8_lossy(&self.bytes);
         let text = text.trim_end();
         match self.missing {
@@ -208,27 +303,27 @@ impl HeadOfOutput {
 
 /// The end of what a program says while it works.
 #[derive(Debug, Default)]
-struct StderrTail {
+pub(crate) struct StderrTail {
     bytes: Vec<u8>,
     /// How many of them, from the end, nobody has asked for.
     new: usize,
 }
 
 impl StderrTail {
-    fn push(&mut self, piece: &[u8]) {
+    pub(crate) fn push(&mut self, piece: &[u8]) {
         self.bytes.extend_from_slice(piece);
         let excess = self.bytes.len().saturating_sub(MAX_TALK_BYTES);
         self.bytes.drain(..excess);
         self.new = (self.new + piece.len()).min(self.bytes.len());
     }
 
-    fn take_new(&mut self) -> Option<String> {
+    pub(crate) fn take_new(&mut self) -> Option<String> {
         let new = std::mem::take(&mut self.new);
         let text = String::from_utf8_lossy(&self.bytes[self.bytes.len() - new..]).trim().to_owned();
         (!text.is_empty()).then_some(text)
     }
 
-    fn last(&self) -> String {
+    pub(crate) fn last(&self) -> String {
         String::from_utf8_lossy(&self.bytes).trim().to_owned()
     }
 }

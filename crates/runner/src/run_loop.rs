@@ -18,12 +18,16 @@ use futures_util::stream::FuturesUnordered;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use warren_api::{
-    AnswerMessage, AnswerOutcome, ClaimMessage, ClaimedMessage, Heartbeat, MessagePart, MessageRole,
-    RegisterRuntime, ReportProgress, TaskMessage,
+    AnswerMessage, AnswerOutcome, Approval, ApprovalState, ClaimMessage, ClaimedMessage, Heartbeat,
+    MessagePart, MessageRole, RegisterRuntime, ReportProgress, RequestApproval, RuntimeMetadata, TaskMessage,
+    WithdrawApproval,
 };
 
-use crate::program::{ProgramEvent, ProgramOutcome, ProgramRun};
-use crate::{ApiError, Credentials, Health, WarrenApi, backoff};
+use crate::a2a::A2aAgent;
+use crate::acp::AcpAgent;
+use crate::adapter::{Failure, InProgressGuard, Inbox, ProgramAnswer, ProgramOutcome, Progress, ProgressLog};
+use crate::settings::{Adapter, Settings};
+use crate::{ApiError, Credentials, Health, WarrenApi, backoff, program};
 
 /// A claim that is not renewed for so long is somebody else's.
 const LEASE: Duration = Duration::from_secs(60);
@@ -35,16 +39,10 @@ const MAX_CLAIM_WAIT: Duration = Duration::from_secs(20);
 /// Refusals of the credential in a row, each after it was read again, before a runner gives up.
 const MAX_REFUSALS: u32 = 3;
 const MAX_ANSWER_TRIES: u32 = 6;
-
-/// What a runner is to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    /// The program that works on messages, and its arguments.
-    pub command: Vec<String>,
-    pub credentials: Credentials,
-    /// Phrases of errors that mean a wedge; none: the usual ones.
-    pub wedge_signs: Vec<String>,
-}
+/// How long a program may take to let go of a message that was taken back.
+const STOP_PATIENCE: Duration = Duration::from_secs(20);
+/// How long one request waits for a decision; it is asked again.
+const DECISION_WAIT_MS: u64 = 20_000;
 
 /// Why a runner ended.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +66,7 @@ pub async fn work<O: WarrenApi>(api: &O, settings: &Settings) -> Result<(), Erro
     let run_loop = RunLoop::begin(api, settings).await?;
     let mut under_way: FuturesUnordered<LocalBoxFuture<'_, Finished>> = FuturesUnordered::new();
     let (mut is_claiming, mut failures) = (false, 0);
+    under_way.push(Box::pin(run_loop.try_program()));
     loop {
         if !is_claiming && run_loop.has_room() {
             is_claiming = true;
@@ -135,6 +134,15 @@ struct RunLoop<'a, O> {
     /// Messages at once, as Warren said last.
     max_at_work: Cell<usize>,
     more_room: Notify,
+    /// A program that lives on between messages.
+    resident: Resident<'a>,
+}
+
+/// The program, where it lives on between messages.
+enum Resident<'a> {
+    None,
+    Acp(AcpAgent<'a>),
+    A2a(A2aAgent<'a>),
 }
 
 /// What Warren answered to the registration.
@@ -153,7 +161,7 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
         let files = &settings.credentials;
         let kept = files.read_credential();
         if let Some(join) = files.read_join_token() {
-            match register(api, &join).await {
+            match register(api, &join, settings).await {
                 Ok(registered) => {
                     files.keep(&registered.token).map_err(Error::Keep)?;
                     return Ok(Self::new(api, settings, registered));
@@ -205,6 +213,11 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
             at_work: RefCell::default(),
             max_at_work: Cell::new(at_least_one(registered.max_at_work)),
             more_room: Notify::new(),
+            resident: match settings.adapter {
+                Adapter::Stdio | Adapter::Json => Resident::None,
+                Adapter::Acp => Resident::Acp(AcpAgent::new(&settings.command, &settings.options)),
+                Adapter::A2a => Resident::A2a(A2aAgent::new(&settings.command, &settings.options)),
+            },
         }
     }
 
@@ -249,6 +262,20 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
         answer
     }
 
+    /// The same, again and again while Warren cannot be reached.
+    async fn insist<T>(&self, ask: impl AsyncFn(&O, &str) -> Result<T, ApiError>) -> Result<T, ApiError> {
+        let mut tries = 0;
+        loop {
+            match self.call(&ask).await {
+                Err(ApiError::Unreachable(_)) => {
+                    tries += 1;
+                    tokio::time::sleep(Duration::from_millis(backoff::wait_ms(tries))).await;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
     async fn beat(&self) -> Result<(), ApiError> {
         let heartbeat = self.report();
         self.last_beat.set(Instant::now());
@@ -272,37 +299,36 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
             current_task: Some(stillest.map_or_else(String::new, |progress| progress.task.clone())),
             last_progress_at: stillest.map(|progress| progress.moved_at.clone()),
             runtime_state: Some(health.runtime_state().to_owned()),
-            runtime_metadata: None,
+            runtime_metadata: metadata(self.settings),
         }
     }
 
     /// Gives a message to the program and tells what came of it.
     async fn work_on(&self, guard: InProgressGuard<'_>, message: ClaimedMessage) -> Finished {
-        let ending = match ProgramRun::start(&self.settings.command, &message) {
-            Ok(job) => match self.follow_program(job, &message).await {
-                Ok(ending) => ending,
-                Err(refusal) => return Finished::Message(Err(refusal)),
-            },
-            Err(error) => Some(ProgramOutcome::Failed(format!("the program could not be started: {error}"))),
+        let progress = ProgressLog::new(&self.at_work, &message);
+        let ending = match self.follow(&progress, &message).await {
+            Ok(ending) => ending,
+            Err(refusal) => return Finished::Message(Err(refusal)),
         };
         // Absent: the message was taken back, and nobody waits for an answer.
         let Some(ending) = ending else { return Finished::Message(Ok(())) };
-        let (outcome, text) = match ending {
-            ProgramOutcome::Answered(text) => {
-                self.health.borrow_mut().replied(!text.is_empty());
-                (AnswerOutcome::Answered, text)
+        let (outcome, answer) = match ending {
+            ProgramOutcome::Answered(answer) => {
+                let has_content = !answer.text.is_empty() || !answer.artifacts.is_empty();
+                self.health.borrow_mut().replied(has_content);
+                (AnswerOutcome::Answered, answer)
             }
-            ProgramOutcome::Failed(text) => {
-                self.health.borrow_mut().failed(&text);
-                (AnswerOutcome::Failed, text)
+            ProgramOutcome::Failed(failure) => {
+                self.note_failure(&failure);
+                (AnswerOutcome::Failed, ProgramAnswer::text(failure.text))
             }
         };
         let answer = AnswerMessage {
             attempt: message.attempt,
             outcome,
-            state: None,
-            message: agent_message(text),
-            artifacts: Vec::new(),
+            state: answer.state,
+            message: agent_message(answer.text),
+            artifacts: answer.artifacts,
             retry_after_ms: None,
         };
         let answered = self.answer(&message, &answer).await;
@@ -310,29 +336,64 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
         Finished::Message(answered)
     }
 
-    /// Follows the program until it ends. Returns `None` if its message was taken back.
-    async fn follow_program(
+    fn note_failure(&self, failure: &Failure) {
+        let mut health = self.health.borrow_mut();
+        if failure.is_lasting {
+            health.wedged(&failure.text);
+        }
+        health.failed(&failure.text);
+    }
+
+    /// Before the first message: whether the program can be spoken with at all.
+    async fn try_program(&self) -> Finished {
+        let tried = match &self.resident {
+            Resident::Acp(agent) => agent.warm_up().await,
+            Resident::A2a(agent) => agent.alive().await.map(drop),
+            Resident::None => program::check(&self.settings.command).map_err(Failure::lasting),
+        };
+        if let Err(failure) = tried {
+            self.health.borrow_mut().wedged(&failure.text);
+            return Finished::Report(self.beat().await);
+        }
+        Finished::Report(Ok(()))
+    }
+
+    async fn give_to_program(&self, progress: &ProgressLog<'_>, message: &ClaimedMessage) -> ProgramOutcome {
+        match &self.resident {
+            Resident::Acp(agent) => agent.work_on(self, message, progress).await,
+            Resident::A2a(agent) => agent.work_on(message, progress).await,
+            Resident::None => {
+                let is_json = self.settings.adapter == Adapter::Json;
+                program::run(&self.settings.command, message, progress, is_json).await
+            }
+        }
+    }
+
+    /// Follows the work until it ends, and tells how it goes. Returns `None` if the message was taken back.
+    async fn follow(
         &self,
-        mut job: ProgramRun,
+        progress: &ProgressLog<'_>,
         message: &ClaimedMessage,
     ) -> Result<Option<ProgramOutcome>, ApiError> {
         let mut told = Instant::now();
         self.beat().await?;
+        let mut work = std::pin::pin!(self.give_to_program(progress, message));
         loop {
             let pause = TELL_EVERY.min(self.beat_every);
-            match tokio::time::timeout(pause, job.next()).await {
-                Ok(Ok(ProgramEvent::Ended(ending))) => return Ok(Some(ending)),
-                Ok(Ok(ProgramEvent::Moved)) => self.note_progress(message),
-                Ok(Err(error)) => return Ok(Some(ProgramOutcome::Failed(error.to_string()))),
-                Err(_) => {}
+            if let Ok(ending) = tokio::time::timeout(pause, &mut work).await {
+                return Ok(Some(ending));
             }
             if told.elapsed() >= TELL_EVERY {
-                let talk = job.take_new_stderr();
+                let talk = progress.take_talk();
                 if talk.is_some() || told.elapsed() >= RENEW_EVERY {
                     told = Instant::now();
-                    match self.tell(message, talk).await {
+                    match self.tell(message, talk, progress.take_moved()).await {
                         Ok(()) | Err(ApiError::Unreachable(_)) => {}
-                        Err(ApiError::Withdrawn { .. }) => return Ok(None),
+                        Err(ApiError::Withdrawn { .. }) => {
+                            progress.cancel();
+                            let _ = tokio::time::timeout(STOP_PATIENCE, &mut work).await;
+                            return Ok(None);
+                        }
                         Err(refusal) => return Err(refusal),
                     }
                 }
@@ -346,18 +407,19 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
         }
     }
 
-    fn note_progress(&self, message: &ClaimedMessage) {
-        let mut at_work = self.at_work.borrow_mut();
-        if let Some(progress) = at_work.iter_mut().find(|progress| progress.message == message.queue_id) {
-            progress.moved = Instant::now();
-            progress.moved_at = crate::utc::now();
-        }
-    }
-
-    async fn tell(&self, message: &ClaimedMessage, talk: Option<String>) -> Result<(), ApiError> {
+    async fn tell(
+        &self,
+        message: &ClaimedMessage,
+        talk: Option<String>,
+        moved: bool,
+    ) -> Result<(), ApiError> {
         let message_of_agent = talk.and_then(agent_message);
-        let report =
-            ReportProgress { attempt: message.attempt, message: message_of_agent, artifacts: Vec::new() };
+        let report = ReportProgress {
+            attempt: message.attempt,
+            message: message_of_agent,
+            artifacts: Vec::new(),
+            moved,
+        };
         let (workspace, id) = (&self.workspace, &message.queue_id);
         self.call(async |api, token| api.progress(token, workspace, id, &report).await).await.map(drop)
     }
@@ -381,44 +443,46 @@ impl<'a, O: WarrenApi> RunLoop<'a, O> {
     }
 }
 
-/// One message being worked on, for the heartbeat.
-#[derive(Debug)]
-struct Progress {
-    message: String,
-    task: String,
-    moved: Instant,
-    moved_at: String,
-}
+impl<O: WarrenApi> Inbox for RunLoop<'_, O> {
+    async fn ask(&self, question: &RequestApproval) -> Result<Approval, ApiError> {
+        let workspace = &self.workspace;
+        self.insist(async |api, token| api.ask_approval(token, workspace, question).await).await
+    }
 
-/// Lists a message as being worked on until it is dropped.
-struct InProgressGuard<'a> {
-    at_work: &'a RefCell<Vec<Progress>>,
-    message: String,
-}
+    async fn decision(&self, approval: &str) -> Result<ApprovalState, ApiError> {
+        loop {
+            let now =
+                self.insist(async |api, token| api.decision(token, approval, DECISION_WAIT_MS).await).await?;
+            if now.state != ApprovalState::Pending {
+                return Ok(now.state);
+            }
+        }
+    }
 
-impl<'a> InProgressGuard<'a> {
-    fn new(at_work: &'a RefCell<Vec<Progress>>, message: &ClaimedMessage) -> Self {
-        let (message, task) = (message.queue_id.clone(), message.task.id.clone());
-        let progress =
-            Progress { message: message.clone(), task, moved: Instant::now(), moved_at: crate::utc::now() };
-        at_work.borrow_mut().push(progress);
-        Self { at_work, message }
+    async fn withdraw(&self, approval: &str, why: &str) -> Result<(), ApiError> {
+        let withdrawal = WithdrawApproval { note: Some(why.to_owned()) };
+        self.insist(async |api, token| api.withdraw(token, approval, &withdrawal).await).await.map(drop)
     }
 }
 
-impl Drop for InProgressGuard<'_> {
-    fn drop(&mut self) {
-        self.at_work.borrow_mut().retain(|progress| progress.message != self.message);
-    }
+/// What the workspace says about its program, as Warren wants to hear it.
+fn metadata(settings: &Settings) -> Option<RuntimeMetadata> {
+    let options = &settings.options;
+    let says = options.capabilities.is_some() || options.idle_timeout_seconds.is_some();
+    says.then_some(RuntimeMetadata {
+        capabilities: options.capabilities,
+        idle_timeout_seconds: options.idle_timeout_seconds,
+    })
 }
 
-async fn register<O: WarrenApi>(api: &O, join: &str) -> Result<Registered, ApiError> {
+async fn register<O: WarrenApi>(api: &O, join: &str, settings: &Settings) -> Result<Registered, ApiError> {
     let runtime = RegisterRuntime {
         version: Some(concat!("warren-runner ", env!("CARGO_PKG_VERSION")).to_owned()),
         agent_card: None,
         heartbeat: Some(Heartbeat {
             active_tasks: Some(0),
             runtime_state: Some(String::new()),
+            runtime_metadata: metadata(settings),
             ..Heartbeat::default()
         }),
     };

@@ -10,6 +10,7 @@ use warren_exchange::Exchange;
 use warren_fleet::Fleet;
 use warren_model::Limits;
 use warren_operations::Operations;
+use warren_outbound::Relay;
 
 use crate::box_doors::BoxLines;
 use crate::event_hub::EventHub;
@@ -27,6 +28,8 @@ pub struct ServerConfig {
     pub allowed_origins: Vec<String>,
     /// Whether `/metrics` answers without a token.
     pub has_public_metrics: bool,
+    /// Where other replicas reach this one. Absent: at the address that it listens on, if others can reach that.
+    pub replica_url: Option<String>,
 }
 
 /// The state behind the routes. One per server; nothing is global.
@@ -48,6 +51,8 @@ pub struct App {
     pub(crate) history_readers: Semaphore,
     pub(crate) has_public_metrics: bool,
     pub(crate) provider_sign_in: Option<ProviderSignIn>,
+    /// The way to other replicas.
+    pub(crate) relay: Relay,
     /// The way into the boxes that this process has.
     pub(crate) box_lines: BoxLines,
     /// Cancelled when the server is asked to stop: streams say goodbye.

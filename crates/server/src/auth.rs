@@ -12,10 +12,10 @@ use warren_model::{ErrorCode, TokenKind};
 use warren_operations::AccessWatch;
 use warren_service::Identity;
 
-use crate::App;
 use crate::box_doors::ThroughDoor;
 use crate::problem::{CurrentRequest, Failure};
 use crate::runner_gateway::FromBox;
+use crate::{App, forwarding};
 
 /// The routes of the API that answer without a token, and why.
 pub const PUBLIC: &[(&str, &str, &str)] = &[
@@ -74,10 +74,13 @@ pub(crate) async fn require_token(
         return Err(Failure::new(ErrorCode::Forbidden, detail));
     }
     identity.request_id = request.extensions().get::<CurrentRequest>().map(|request| request.0.clone());
-    app.fleet
-        .throttle
-        .admit(&identity)
-        .map_err(|refused| Failure::too_fast(refused.retry_after_seconds, refused.per_minute))?;
+    // The replica that passed it on has counted it.
+    if forwarding::mark_of(&request).is_none() {
+        app.fleet
+            .throttle
+            .admit(&identity)
+            .map_err(|refused| Failure::too_fast(refused.retry_after_seconds, refused.per_minute))?;
+    }
     let span = tracing::Span::current();
     span.record("principal.kind", identity.principal.kind.as_str());
     span.record("principal.id", identity.principal.id.as_str());

@@ -31,14 +31,29 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Json<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
-        let media_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let essence = media_type.and_then(|value| value.split(';').next()).map(str::trim);
-        if !essence.is_some_and(|essence| essence.eq_ignore_ascii_case("application/json")) {
-            return Err(ErrorCode::UnsupportedMediaType.into());
-        }
-        let bytes = read_body(request.into_body(), BodyLimits::of(app.limits())).await?;
-        parse(&bytes).map(Self)
+        read_json(request, BodyLimits::of(app.limits())).await.map(Self)
     }
+}
+
+/// The same for a bundle, which may be larger.
+#[derive(Debug)]
+pub(crate) struct BundleJson<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for BundleJson<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Failure> {
+        read_json(request, BodyLimits::of_bundle(app.limits())).await.map(Self)
+    }
+}
+
+async fn read_json<T: DeserializeOwned>(request: Request, limits: BodyLimits) -> Result<T, Failure> {
+    let media_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = media_type.and_then(|value| value.split(';').next()).map(str::trim);
+    if !essence.is_some_and(|essence| essence.eq_ignore_ascii_case("application/json")) {
+        return Err(ErrorCode::UnsupportedMediaType.into());
+    }
+    parse(&read_body(request.into_body(), limits).await?)
 }
 
 /// A body of any kind: limited in size and time.
@@ -92,11 +107,27 @@ impl FromRequest<Arc<App>> for Document {
 pub(crate) struct BodyLimits {
     max_bytes: u64,
     timeout: Duration,
+    /// What raises the first.
+    setting: &'static str,
 }
 
 impl BodyLimits {
     pub(crate) fn of(limits: &Limits) -> Self {
-        Self { max_bytes: limits.max_body_bytes, timeout: Duration::from_millis(limits.body_timeout_ms) }
+        Self {
+            max_bytes: limits.max_body_bytes,
+            timeout: Duration::from_millis(limits.body_timeout_ms),
+            setting: "limits.max_body_bytes",
+        }
+    }
+
+    /// The request around a bundle is as long as any other may be, and what is longer may take longer to come.
+    fn of_bundle(limits: &Limits) -> Self {
+        let times = limits.max_bundle_bytes / limits.max_body_bytes.max(1) + 1;
+        Self {
+            max_bytes: limits.max_body_bytes.saturating_add(limits.max_bundle_bytes),
+            timeout: Duration::from_millis(limits.body_timeout_ms.saturating_mul(times)),
+            setting: "limits.max_bundle_bytes",
+        }
     }
 }
 
@@ -106,7 +137,7 @@ pub(crate) async fn read_body(body: axum::body::Body, limits: BodyLimits) -> Res
     match tokio::time::timeout(limits.timeout, body.collect()).await {
         Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let detail = format!("the limit is {max} bytes (`limits.max_body_bytes`)");
+            let detail = format!("the limit is {max} bytes (`{}`)", limits.setting);
             Err(Failure::new(ErrorCode::PayloadTooLarge, detail))
         }
         Ok(Err(_)) => Err(Failure::new(ErrorCode::InvalidJson, "the body ended early")),

@@ -10,8 +10,8 @@ use axum::response::Response;
 use http::{HeaderMap, Method, Uri, header};
 use warren_model::ErrorCode;
 
-use crate::App;
 use crate::problem::Failure;
+use crate::{App, forwarding};
 
 /// The allowlists, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,10 @@ pub(crate) async fn check_host_and_origin(
     request: Request,
     next: Next,
 ) -> Result<Response, Failure> {
-    app.guard.check(request.method(), request.uri(), request.headers())?;
+    // What another replica passed on, it has judged by the host and the origin that the client named.
+    if !forwarding::check_mark(&request)? {
+        app.guard.check(request.method(), request.uri(), request.headers())?;
+    }
     Ok(next.run(request).await)
 }
 

@@ -7,7 +7,7 @@
 //!
 //! A handler turns wire types into model types, asks the fleet or the registry, and turns the answer back. It
 //! decides nothing. Every route but the few named in `auth::PUBLIC` needs a token: a new route is closed until
-//! somebody opens it.
+//! somebody opens it. Where another replica has the box of a workspace, the request is passed on to it (`forwarding`).
 
 mod a2a;
 mod app;
@@ -20,6 +20,7 @@ mod event_hub;
 mod event_text;
 mod extract;
 mod fleet_metrics;
+mod forwarding;
 mod guard;
 mod http;
 // Its transport is public for one reason: the public conformance suite is run over it in this crate's tests.

@@ -14,8 +14,9 @@ use tracing::field::Empty;
 use tracing::{Instrument as _, Span};
 use warren_api::{MissingEnv, PROBLEM_JSON, Problem};
 use warren_model::{ErrorCode, RequestId};
+use warren_outbound::forwarding::MARK_HEADER;
 
-use crate::App;
+use crate::{App, forwarding};
 
 pub(crate) const REQUEST_ID: &str = "x-request-id";
 
@@ -77,7 +78,7 @@ impl From<ErrorCode> for Failure {
     fn from(code: ErrorCode) -> Self {
         let retry_after_seconds = match code {
             ErrorCode::TooManyRequests => Some(60),
-            ErrorCode::RuntimeBusy | ErrorCode::QueueFull => Some(5),
+            ErrorCode::RuntimeBusy | ErrorCode::QueueFull | ErrorCode::WorkspaceElsewhere => Some(5),
             ErrorCode::PlatformUnavailable | ErrorCode::ShuttingDown | ErrorCode::WorkspaceEvicted => Some(1),
             _ => None,
         };
@@ -123,8 +124,14 @@ pub(crate) async fn write_problems(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let id: RequestId = app.entropy.id(app.clock.now());
-    let id = id.to_string();
+    let id = match forwarding::mark_of(&request) {
+        // One request has one id, wherever it is answered.
+        Some(mark) => mark.request_id.clone(),
+        None => {
+            let id: RequestId = app.entropy.id(app.clock.now());
+            id.to_string()
+        }
+    };
     request.extensions_mut().insert(CurrentRequest(id.clone()));
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str).to_owned();
@@ -186,6 +193,9 @@ fn render(failure: &Failure, id: &str, earlier: &http::HeaderMap) -> Response {
         && let Ok(value) = HeaderValue::from_str(&format!("bytes */{total}"))
     {
         response.headers_mut().insert(header::CONTENT_RANGE, value);
+    }
+    if failure.code == ErrorCode::ForwardRefused {
+        response.headers_mut().insert(MARK_HEADER, HeaderValue::from_static(forwarding::REFUSED));
     }
     if failure.code == ErrorCode::Unauthenticated || failure.code == ErrorCode::TokenExpired {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -89,6 +89,9 @@ impl RouterGateway {
         if let Err(error) = exchange.queue.end_claims_of_former_runner(workspace).await {
             tracing::warn!(workspace.id = %workspace, %error, "what a former runner had claimed ends with its lease");
         }
+        if let Err(error) = exchange.approvals.void_of_former_runner(workspace).await {
+            tracing::warn!(workspace.id = %workspace, %error, "what a former runner had asked waits until it expires");
+        }
     }
 
     async fn answer(&self, from: FromBox, line: Bytes, secrets: &SecretVariables) -> RunnerAnswer {
@@ -143,6 +146,16 @@ impl RunnerGateway for RouterGateway {
     }
 }
 
+/// What belongs to the talk with one runner.
+struct Talk<'a> {
+    streams: &'a Multiplexer,
+    /// Absent: there are no requests, only streams.
+    secrets: Option<&'a SecretVariables>,
+    /// Is told when the doors of the box are open.
+    open: Option<oneshot::Sender<()>>,
+    answers: mpsc::Sender<Vec<u8>>,
+}
+
 impl RouterGateway {
     /// Without `secrets` there are no requests, only streams.
     async fn talk(
@@ -157,23 +170,17 @@ impl RouterGateway {
         let _entered = self.doors.as_ref().map(|doors| doors.lines().enter(workspace, &streams));
         let (answers, unwritten) = mpsc::channel(MAX_AT_ONCE);
         let lines = Lines { said, workspace, buffered: BytesMut::new(), how: None };
+        let talk = Talk { streams: &streams, secrets, open, answers };
         let how = tokio::select! {
-            how = self.listen(workspace, lines, &streams, secrets, open, answers) => how,
+            how = self.listen(lines, talk) => how,
             () = write(input, unwritten, &streams) => "it does not listen".to_owned(),
         };
         streams.end();
         how
     }
 
-    async fn listen(
-        &self,
-        workspace: WorkspaceId,
-        mut lines: Lines,
-        streams: &Multiplexer,
-        secrets: Option<&SecretVariables>,
-        mut open: Option<oneshot::Sender<()>>,
-        answers: mpsc::Sender<Vec<u8>>,
-    ) -> String {
+    async fn listen(&self, mut lines: Lines, mut talk: Talk<'_>) -> String {
+        let (workspace, secrets, streams) = (lines.workspace, talk.secrets, talk.streams);
         let mut waiting = VecDeque::new();
         let mut under_way = FuturesUnordered::new();
         // They end with the box, not with the server's own requests.
@@ -188,7 +195,7 @@ impl RouterGateway {
             let has_room = waiting.len() < MAX_WAITING;
             tokio::select! {
                 Some(answer) = under_way.next() => {
-                    if send(&answers, &answer).await.is_none() {
+                    if send(&talk.answers, &answer).await.is_none() {
                         return "it does not listen".to_owned();
                     }
                 }
@@ -205,7 +212,7 @@ impl RouterGateway {
                     } else if secrets.is_some() {
                         waiting.push_back(line);
                     } else if line == DOORS_ARE_OPEN.as_bytes()
-                        && let Some(open) = open.take()
+                        && let Some(open) = talk.open.take()
                     {
                         let _ = open.send(());
                     }

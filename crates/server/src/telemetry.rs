@@ -1,5 +1,6 @@
 //! Metrics of one server. No global recorder: two servers in one process count apart.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
@@ -16,9 +17,15 @@ const BUCKETS: &[f64] =
 
 static METADATA: Metadata<'static> = Metadata::new("warren", Level::INFO, None);
 
+/// Times that wait to be put into buckets. Each takes its own place in memory until then, and where nobody asks for metrics,
+/// nobody else does it: ten minutes of load left 20 MB of them.
+const MAX_LOOSE: u64 = 4_096;
+
 pub struct Telemetry {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
+    /// Since the start; what was recorded is put into buckets every `MAX_LOOSE` of them.
+    recorded: AtomicU64,
 }
 
 impl Telemetry {
@@ -30,6 +37,7 @@ impl Telemetry {
         let handle = recorder.handle();
         for (name, help) in [
             ("warren_http_requests_total", "Requests answered, by method, route and status."),
+            ("warren_requests_forwarded_total", "Requests passed on to other replicas, by outcome."),
             ("warren_workspace_opens_total", "Workspaces opened, by provider and outcome."),
             ("warren_workspace_evictions_total", "Open workspaces that were lost, by provider."),
             ("warren_workspace_retries_total", "Opens that were tried again, by provider."),
@@ -63,7 +71,7 @@ impl Telemetry {
         }
         recorder.describe_gauge("warren_event_streams".into(), None, "Event streams open now.".into());
         recorder.describe_gauge("warren_build_info".into(), None, "Always 1; the version is a label.".into());
-        let telemetry = Self { recorder, handle };
+        let telemetry = Self { recorder, handle, recorded: AtomicU64::new(0) };
         telemetry.gauge("warren_build_info", &[("version", crate::VERSION)]).set(1.0);
         telemetry
     }
@@ -82,15 +90,17 @@ impl Telemetry {
         self.recorder.register_gauge(&key(name, labels), &METADATA)
     }
 
-    pub fn histogram(&self, name: &'static str, labels: &[(&'static str, &str)]) -> metrics::Histogram {
-        self.recorder.register_histogram(&key(name, labels), &METADATA)
+    fn record(&self, name: &'static str, labels: &[(&'static str, &str)], took: Duration) {
+        self.recorder.register_histogram(&key(name, labels), &METADATA).record(took.as_secs_f64());
+        if self.recorded.fetch_add(1, Ordering::Relaxed) % MAX_LOOSE == MAX_LOOSE - 1 {
+            self.handle.run_upkeep();
+        }
     }
 
     pub(crate) fn request_finished(&self, method: &Method, route: &str, status: StatusCode, took: Duration) {
         let labels = [("method", known_method(method)), ("route", route), ("status", status.as_str())];
         self.counter("warren_http_requests_total", &labels).increment(1);
-        self.histogram("warren_http_request_duration_seconds", &[("route", route)])
-            .record(took.as_secs_f64());
+        self.record("warren_http_request_duration_seconds", &[("route", route)], took);
     }
 }
 
@@ -107,7 +117,7 @@ impl RegistryMetrics for Telemetry {
         let labels = [("provider", provider), ("outcome", "ok")];
         self.counter("warren_workspace_opens_total", &labels).increment(1);
         let labels = [("provider", provider)];
-        self.histogram("warren_workspace_open_duration_seconds", &labels).record(latency.as_secs_f64());
+        self.record("warren_workspace_open_duration_seconds", &labels, latency);
     }
 
     fn open_retried(&self, provider: ProviderKind) {
@@ -159,4 +169,38 @@ fn known_method(method: &Method) -> &str {
 fn key(name: &'static str, labels: &[(&'static str, &str)]) -> Key {
     let labels: Vec<_> = labels.iter().map(|(name, value)| Label::new(*name, (*value).to_owned())).collect();
     Key::from_parts(name, labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What this process has for itself, in KiB.
+    fn own_memory() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    // O2 (3): where nobody asks for metrics, a request leaves nothing behind
+    #[test]
+    fn requests_that_nobody_asks_the_metrics_of_do_not_grow_the_memory() {
+        let telemetry = Telemetry::new();
+        let count = |times: u32| {
+            for number in 0..times {
+                let took = Duration::from_micros(u64::from(number % 5_000));
+                telemetry.request_finished(&Method::GET, "/api/v1/workspaces", StatusCode::OK, took);
+            }
+        };
+        count(50_000);
+        let before = own_memory();
+        count(1_000_000);
+        let grown = own_memory().saturating_sub(before);
+        assert!(grown < 2_048, "a million requests left {grown} KiB behind");
+        assert!(
+            telemetry
+                .render()
+                .contains("warren_http_request_duration_seconds_count{route=\"/api/v1/workspaces\"} 1050000")
+        );
+    }
 }

@@ -67,6 +67,7 @@ pub const SQLITE: &[Migration] = migrations!("sqlite":
     31 "0031_unique_names",
     32 "0032_spending_of_org",
     33 "0033_removed_workspaces",
+    34 "0034_replicas",
 );
 
 pub const POSTGRES: &[Migration] = migrations!("postgres":
@@ -103,6 +104,7 @@ pub const POSTGRES: &[Migration] = migrations!("postgres":
     31 "0031_unique_names",
     32 "0032_spending_of_org",
     33 "0033_removed_workspaces",
+    34 "0034_replicas",
 );
 
 /// The table that records what was applied; the same text on both engines.

@@ -57,7 +57,7 @@ mod workspaces;
 pub use agents::{AgentVersionMark, AgentVersionQuery};
 pub use approvals::ApprovalQuery;
 pub use audit::AuditQuery;
-pub use box_holders::BoxHolder;
+pub use box_holders::{BoxHolder, ReplicaRow};
 pub use chat::{ChatSearch, ChatSpan, ConversationQuery, NoticeKey};
 pub use delegations::DelegationQuery;
 pub use deliveries::{DeliveryQuery, QueueState, QueueTotals};
@@ -84,10 +84,13 @@ pub use waker::{WakeUps, Waker};
 pub use webhooks::WebhookCallQuery;
 pub use workspaces::WorkspaceQuery;
 
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tokio::sync::watch;
+use warren_model::{AuditHead, WorkspaceId};
 
 /// Work inside a reading transaction, with its type erased.
 pub type ReadWork = Box<dyn FnMut(&mut dyn ReadTx) -> Verdict + Send>;
@@ -112,6 +115,16 @@ pub struct StoreHealth {
     pub schema_version: u32,
     /// What makes a commit durable, in the engine's words, such as `wal, synchronous=FULL`.
     pub durability: String,
+}
+
+/// What a copy of a database holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatabaseCopy {
+    pub schema_version: u32,
+    pub newest_event: u64,
+    pub audit_head: AuditHead,
+    /// Those that were not removed.
+    pub workspaces: BTreeSet<WorkspaceId>,
 }
 
 /// A database. Use `read` and `write`; the two `run_*` methods are for backends.
@@ -140,6 +153,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Whether other processes may be on the same database.
     fn is_shared(&self) -> bool;
+
+    /// Writes a copy as of one moment into the empty file at `path`, while others read and write. Only where the database is
+    /// this process's own: one that is shared has an operator who backs it up.
+    async fn copy_to(&self, path: &Path) -> Result<DatabaseCopy, Error> {
+        Err(Error::Refused(format!("a shared database is not copied to {}", path.display())))
+    }
 
     /// Finishes what was accepted and lets go of the database.
     async fn close(&self);

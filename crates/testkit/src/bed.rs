@@ -155,6 +155,7 @@ impl Ground {
             config: self.options.config,
             probe: Arc::clone(&self.options.probe),
             replica,
+            data_folder: self.folder.path().to_owned(),
             kept_from_boxes: &crate::model_keys() | &self.options.kept_from_boxes,
         })
     }

@@ -56,7 +56,7 @@ impl Described {
         let status = answer.status.to_string();
         let responses = &operation["responses"];
         // Not of the operation, but of the way there.
-        if answer.status == 405 || answer.status == 431 {
+        if [405, 421, 431].contains(&answer.status) {
             return Ok(());
         }
         let is_named = responses.get(&status).is_some();

@@ -13,7 +13,7 @@ use warren_exchange::{
     AgentRuntime, Agents, ByA2a, Config as ExchangeConfig, Exchange, Parts as ExchangeParts, Signer,
     WebAccess,
 };
-use warren_fleet::{Config as FleetConfig, Fleet, NewPeople, Parts, Replica, StoredLosses, StoredRefs};
+use warren_fleet::{Config as FleetConfig, Fleet, NewPeople, Parts, Replica, Role, StoredLosses, StoredRefs};
 use warren_llm::{Prices, ProviderSettings, Providers, Script, ScriptedModel};
 use warren_model::{Limits, Status, WorkspaceId};
 use warren_oidc::{Provider as OidcProvider, ProviderSettings as SignInSettings};
@@ -50,6 +50,10 @@ pub struct Builder {
     providers: Vec<Arc<dyn Provider>>,
     faults: Option<Arc<Faults>>,
     is_crashable: bool,
+    role: Role,
+    is_reachable: bool,
+    /// Whose key for secrets it has, and so whom it believes.
+    key_of: Option<std::path::PathBuf>,
     outbound: OutboundPolicy,
     resolver: Option<Arc<dyn Resolver>>,
     web_access: WebAccess,
@@ -68,6 +72,27 @@ impl Builder {
     #[must_use]
     pub fn disk(mut self, folder: std::path::PathBuf) -> Self {
         self.disk = Some(folder);
+        self
+    }
+
+    /// What it does among several on one database.
+    #[must_use]
+    pub fn role(mut self, role: Role) -> Self {
+        self.role = role;
+        self
+    }
+
+    /// Says to other replicas where it is reached.
+    #[must_use]
+    pub fn reachable(mut self) -> Self {
+        self.is_reachable = true;
+        self
+    }
+
+    /// Gives it the key for secrets of the Warren in that folder: the two believe each other.
+    #[must_use]
+    pub fn key_of(mut self, folder: &std::path::Path) -> Self {
+        self.key_of = Some(folder.to_owned());
         self
     }
 
@@ -272,7 +297,7 @@ impl Warren {
             limits: builder.limits.clone(),
         });
         let replica = if store.is_shared() {
-            Replica::new(&folder.path().display().to_string(), context.clone())
+            Replica::new(&folder.path().display().to_string(), context.clone()).with_role(builder.role)
         } else {
             Replica::alone(context.clone())
         };
@@ -285,6 +310,10 @@ impl Warren {
             refs: Arc::new(StoredRefs::new(context.clone(), replica.clone())),
             losses: Arc::new(StoredLosses::new(context.clone())),
         };
+        if let Some(other) = &builder.key_of {
+            std::fs::copy(other.join("secrets.key"), folder.path().join("secrets.key"))
+                .expect("a key is copied");
+        }
         let key_file = KeyFile::own(folder.path().join("secrets.key"), &*entropy).expect("a key is made");
         let resolver = builder.resolver.clone().unwrap_or_else(|| Arc::new(SystemResolver));
         let connector = Connector::new(builder.outbound.clone(), resolver);
@@ -304,6 +333,7 @@ impl Warren {
             keys,
             config: builder.fleet_config,
             replica,
+            data_folder: folder.path().to_owned(),
             kept_from_boxes: crate::model_keys(),
             probe: Arc::new(agents.clone()),
         });
@@ -348,6 +378,10 @@ impl Warren {
         };
         let server = Server::bind(listen, builder.config.clone(), parts).await.expect("a free port is found");
         let address = server.local_addr();
+        if builder.is_reachable {
+            let announced = fleet.box_holders.announce(Some(format!("http://{address}"))).await;
+            announced.expect("the others are told");
+        }
         let stop = CancellationToken::new();
         let server = tokio::spawn(server.run(stop.clone()));
         Self {

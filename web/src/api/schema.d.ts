@@ -42,7 +42,11 @@ export interface paths {
         delete: operations["remove_workspace"];
         options?: never;
         head?: never;
-        /** Change a workspace. What is absent stays as it is. */
+        /**
+         * Change a workspace. What is absent stays as it is.
+         * @description A change of its provider's config or of its capabilities needs a new box: the answer has the status `provisioning` and
+         *     `behind_of`, and the workspace is brought up anew by itself.
+         */
         patch: operations["change_workspace"];
         trace?: never;
     };
@@ -239,7 +243,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Export a workspace as a bundle: without ids, tokens, secrets, state and files. */
+        /**
+         * Export a workspace as a bundle: with what it remembers and its schedules, without ids, tokens, secrets and state.
+         * @description Files come along on request, as they are: what somebody wrote into them is not masked. Links and special files are left
+         *     out, and `warnings` says so. A bundle of more than `limits.max_bundle_bytes` is refused (413, `bundle_too_large`), by the
+         *     name of the workspace with which it became too large.
+         */
         get: operations["export_bundle"];
         put?: never;
         post?: never;
@@ -260,8 +269,11 @@ export interface paths {
         put?: never;
         /**
          * Import a bundle, under new ids.
-         * @description As the import of a tree: 412 with all that is missing, 201 when all were made, 207 with a problem for each that was
-         *     not.
+         * @description All of its workspaces are made, with what they remember and their schedules, or none: 412 with all that is missing, 207
+         *     with the problem of each that could not be. Then their files are written. 201: all is there; 207 with ids: some files
+         *     could not be written, and `files` says which. Rules about peers follow the workspaces of the bundle; those about
+         *     workspaces that are not here are left out, and `warnings` says so. The body may be larger than others, by
+         *     `limits.max_bundle_bytes`.
          */
         post: operations["import_bundle"];
         delete?: never;
@@ -776,7 +788,8 @@ export interface paths {
         put?: never;
         /**
          * Decide about a tool call that waits for a person. People only.
-         * @description Each question is decided once. `arguments` replace what the model proposed; both are kept.
+         * @description Each question is decided once. `arguments` replace what the model proposed; both are kept. With an `Idempotency-Key`
+         *     the same decision again, by the same one, is answered with what was decided.
          */
         post: operations["decide_call"];
         delete?: never;
@@ -811,7 +824,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a run at its next safe point. It can be resumed. */
+        /**
+         * Stop a run at its next safe point. It can be resumed.
+         * @description The same `Idempotency-Key` is the same stop: it is answered as before, also once the run has ended.
+         */
         post: operations["interrupt_session"];
         delete?: never;
         options?: never;
@@ -828,7 +844,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Fail a run now. Its messages that wait are dropped. */
+        /**
+         * Fail a run now. Its messages that wait are dropped.
+         * @description The same `Idempotency-Key` is the same stop: it is answered as before, also once the run has ended.
+         */
         post: operations["abort_session"];
         delete?: never;
         options?: never;
@@ -896,7 +915,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Move a session to the version that its agent's name stands for now. */
+        /** Move a session to the version that its agent's name stands for now, and tell what is different. */
         post: operations["upgrade_session"];
         delete?: never;
         options?: never;
@@ -928,7 +947,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what the model was shown for a step. */
+        /** Show what the model was shown for a step, without the secrets of its workspace, and what took how much of it. */
         get: operations["show_step_context"];
         put?: never;
         post?: never;
@@ -1020,8 +1039,32 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Approve what a workspace asks for. People only. */
+        /**
+         * Approve what a workspace asks for. People only.
+         * @description With an `Idempotency-Key` the same decision again, by the same one, is answered with what was decided.
+         */
         post: operations["approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{id}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a question of one's own back.
+         * @description For the workspace that asked: it waits for no answer any more, since its work ended or its program died. The question
+         *     is `void`, with the reason as its note. One that is decided already stays as it is.
+         */
+        post: operations["withdraw_approval"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1037,7 +1080,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Deny what a workspace asks for. People only. */
+        /**
+         * Deny what a workspace asks for. People only.
+         * @description With an `Idempotency-Key` the same decision again, by the same one, is answered with what was decided.
+         */
         post: operations["deny"];
         delete?: never;
         options?: never;
@@ -2354,6 +2400,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/registry/agent-card": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change how a runtime describes itself, with the credential that it got when it registered.
+         * @description Messages go where the new card leads from then on. Its URLs are judged as those of a registration are. An agent that
+         *     Warren runs has no card.
+         */
+        put: operations["change_agent_card"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/sweeps": {
         parameters: {
             query?: never;
@@ -2382,6 +2449,27 @@ export interface paths {
         put?: never;
         /** Run a sweep now (operators). */
         post: operations["run_sweep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/backup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download a backup of everything, as a tar file (operators).
+         * @description It is made while it is sent, one at a time. Its last entry vouches for all before it: what ends early is no backup. Keys of
+         *     secrets are not in it. `warren backup` verifies what it gets, and `warren restore` unpacks it.
+         */
+        get: operations["download_backup"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2608,7 +2696,30 @@ export interface components {
             command?: string[];
             /** @description Phrases of its errors after which it counts as wedged; empty: the usual ones. */
             wedge_signs?: string[];
+            runner?: components["schemas"]["RunnerSpec"] | null;
         };
+        /** @description How a runtime describes itself now. */
+        AgentCardAnswer: {
+            workspace_id: string;
+            /**
+             * Format: int64
+             * @description How often a runtime of this workspace registered.
+             */
+            boots: number;
+            agent_card?: Record<string, unknown> | null;
+        };
+        /** @description A part of an agent's definition that is not what it was. */
+        AgentChange: {
+            /** @description Where it stands in the definition: `model`, `tools.workspace.workspace_rm`. */
+            path: string;
+            change: components["schemas"]["AgentChangeKind"];
+            /** @description What stood there, where that is short. */
+            before?: unknown;
+            /** @description What stands there now, where that is short. */
+            after?: unknown;
+        };
+        /** @enum {string} */
+        AgentChangeKind: "added" | "removed" | "changed";
         AgentPage: {
             items: components["schemas"]["AgentSummary"][];
             /** @description Pass as `cursor` for the next page; absent on the last. */
@@ -2896,6 +3007,10 @@ export interface components {
              * @default null
              */
             wedge_signs: string[] | null;
+            /** @default null */
+            runner: components["schemas"]["RunnerSpec"] | null;
+            /** @default null */
+            doors: components["schemas"]["Doors"] | null;
             /** @default [] */
             children: components["schemas"]["Blueprint"][];
         };
@@ -2955,7 +3070,7 @@ export interface components {
              */
             left_micros?: number | null;
         };
-        /** @description A workspace, or a tree of them, as one document without ids, tokens, secrets, state and files. */
+        /** @description A workspace, or a tree of them, as one document without ids, tokens, secrets and state; with their files on request. */
         Bundle: {
             /** @description `warren-bundle`. */
             format: string;
@@ -2963,18 +3078,82 @@ export interface components {
             version: number;
             /** @description Where and when it was made, for people. */
             origin: components["schemas"]["BundleOrigin"];
+            /** @description What is not in it, as sentences for people. */
+            warnings?: string[];
             root: components["schemas"]["BundleNode"];
+        };
+        /** @description A file: either its text or its bytes. */
+        BundleFile: {
+            /** @description Relative to the workspace's root. */
+            path: string;
+            text?: string | null;
+            base64?: string | null;
+            /** @description Whether its owner could run it. It is told at the import, not done. */
+            executable?: boolean;
+        };
+        /** @description The files of a workspace. Links and special files are never among them. */
+        BundleFiles: {
+            /**
+             * @description Those that hold nothing; others follow from the paths of files.
+             * @default []
+             */
+            empty_directories: string[];
+            /** @default [] */
+            files: components["schemas"]["BundleFile"][];
+        };
+        /** @description Something remembered, of a workspace or of the team that it leads. What an org remembers is not its workspaces'. */
+        BundleMemory: {
+            scope: components["schemas"]["MemoryScope"];
+            key: string;
+            value: string;
+            /** Format: date-time */
+            expires_at?: string | null;
         };
         /** @description One workspace with those below it. */
         BundleNode: {
             name: string;
             /** @description What was wanted of it, as Warren keeps it. Versioned with the bundle. */
             spec: Record<string, unknown>;
+            peers?: components["schemas"]["BundlePeers"] | null;
+            /** @description What it remembers, and what the team remembers that it leads. */
+            memory?: components["schemas"]["BundleMemory"][];
+            /** @description All that it has; absent in bundles of version 1: those that its spec was made with. */
+            schedules?: components["schemas"]["BundleSchedule"][] | null;
+            files?: components["schemas"]["BundleFiles"] | null;
             children?: components["schemas"]["BundleNode"][];
         };
         BundleOrigin: {
             workspace_id: string;
             exported_at: string;
+        };
+        /**
+         * @description A workspace that a rule names: by its name, where it is in the bundle, and by its id where it stayed behind. Of the
+         *     latter, only those that are in the importer's org are kept.
+         */
+        BundlePeer: {
+            name: string;
+        } | {
+            id: string;
+        };
+        /** @description Whom a workspace of a bundle talks to. */
+        BundlePeers: {
+            circle: components["schemas"]["PeerCircle"];
+            allow?: components["schemas"]["BundlePeer"][];
+            deny?: components["schemas"]["BundlePeer"][];
+        };
+        /** @description A schedule, by `cron` or every so many seconds. Whoever imports it owns it. */
+        BundleSchedule: {
+            name: string;
+            cron?: string | null;
+            time_zone?: string | null;
+            /** Format: int32 */
+            every_seconds?: number | null;
+            prompt: string;
+            /** Format: int32 */
+            jitter_seconds?: number;
+            missed: components["schemas"]["MissedPolicy"];
+            overlap: components["schemas"]["OverlapPolicy"];
+            is_paused?: boolean;
         };
         /**
          * @description What becomes of a message that comes while a run is under way.
@@ -2988,6 +3167,11 @@ export interface components {
          * @enum {string}
          */
         Capability: "fs" | "shell" | "code" | "script" | "snapshot";
+        /** @description Another agent card in the place of the one that a runtime registered with. */
+        ChangeAgentCard: {
+            /** @description How the agent describes itself from now on, an object of at most 256 KiB; `null` takes the card away. */
+            agent_card: Record<string, unknown> | null;
+        };
         /** @description What of a conversation changes. */
         ChangeConversation: {
             title?: string | null;
@@ -3156,6 +3340,20 @@ export interface components {
             tool: string;
             arguments: unknown;
             outcome: components["schemas"]["SessionCallOutcome"];
+        };
+        /** @enum {string} */
+        ContextOrigin: "system" | "tools" | "user" | "assistant" | "results";
+        /** @description How much of what a model was shown comes from one origin. */
+        ContextShare: {
+            origin: components["schemas"]["ContextOrigin"];
+            /** Format: int64 */
+            bytes: number;
+            /**
+             * Format: int64
+             * @description Of the tokens that the provider counted in all, in proportion to the bytes: no provider tells them apart. Absent
+             *     where it has not counted.
+             */
+            tokens?: number | null;
         };
         ContextTool: {
             name: string;
@@ -3408,6 +3606,8 @@ export interface components {
             command?: string[] | null;
             /** @description Phrases of its errors after which it counts as wedged; absent: the usual ones. */
             wedge_signs?: string[] | null;
+            runner?: components["schemas"]["RunnerSpec"] | null;
+            doors?: components["schemas"]["Doors"] | null;
             /** @description With the runtime `hosted`: the stored agent that Warren runs in it. */
             agent?: string | null;
             /**
@@ -3416,8 +3616,8 @@ export interface components {
              */
             model?: string | null;
             /**
-             * @description By name. `system` is the system prompt of a hosted workspace's agent, over that of the stored one; others are kept
-             *     and not used yet.
+             * @description By name. `system` is the system prompt of a hosted workspace's agent, over that of the stored one; `initial` is said
+             *     first in each conversation with a resident one that speaks ACP; others are kept and not used yet.
              */
             prompts?: {
                 [key: string]: string;
@@ -3637,6 +3837,22 @@ export interface components {
             /** @description `uid` or `uid:gid`, instead of the owner of the files. */
             user?: string | null;
         };
+        /** @description What programs of a box reach through Warren. */
+        Doors: {
+            /**
+             * @description Models that they may ask at `http://127.0.0.1:7701`, with Warren's key: `PROVIDER/NAME`, where `*` in the name stands
+             *     for anything, or `NAME=PROVIDER/MODEL`, which has that model answer for what they call NAME. Empty: none.
+             * @default []
+             */
+            models: string[];
+            /**
+             * @description Warren's tools by MCP, at `http://127.0.0.1:7702/mcp`. Absent: for agents that Warren itself runs in their boxes.
+             * @default null
+             */
+            tools: boolean | null;
+            /** @default null */
+            network: components["schemas"]["NetworkAccess"] | null;
+        };
         /** @description Something in a directory. */
         Entry: {
             /** @description Relative to the workspace root. */
@@ -3654,7 +3870,7 @@ export interface components {
         /** @enum {string} */
         EntryKind: "file" | "directory" | "symlink" | "special";
         /** @description A fact that happened. */
-        Event: components["schemas"]["WorkspaceCreatedEvent"] | components["schemas"]["WorkspaceSpecChangedEvent"] | components["schemas"]["WorkspaceStatusChangedEvent"] | components["schemas"]["WorkspaceRemovedEvent"] | components["schemas"]["WorkspaceRemovalFailedEvent"] | components["schemas"]["WorkspaceRegisteredEvent"] | components["schemas"]["WorkspaceProbedEvent"] | components["schemas"]["WorkspaceImageRefreshedEvent"] | components["schemas"]["WorkspaceFileChangedEvent"] | components["schemas"]["WorkspaceProcessStartedEvent"] | components["schemas"]["WorkspaceCommandFinishedEvent"] | components["schemas"]["WorkspaceToolRefusedEvent"] | components["schemas"]["TemplateStoredEvent"] | components["schemas"]["TemplateRemovedEvent"] | components["schemas"]["WorkspaceBudgetExhaustedEvent"] | components["schemas"]["TaskSubmittedEvent"] | components["schemas"]["TaskChangedEvent"] | components["schemas"]["TaskProgressedEvent"] | components["schemas"]["DeliveryRequeuedEvent"] | components["schemas"]["MessageRefusedEvent"] | components["schemas"]["DelegationChangedEvent"] | components["schemas"]["DelegationCompletedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationChangedEvent"] | components["schemas"]["ConversationRemovedEvent"] | components["schemas"]["ChatMessagePostedEvent"] | components["schemas"]["PushConfigSetEvent"] | components["schemas"]["PushConfigRemovedEvent"] | components["schemas"]["PushGivenUpEvent"] | components["schemas"]["ScheduleChangedEvent"] | components["schemas"]["ScheduleFiredEvent"] | components["schemas"]["ScheduleSkippedEvent"] | components["schemas"]["ScheduleFailedEvent"] | components["schemas"]["MemoryWrittenEvent"] | components["schemas"]["MemoryForgottenEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["SessionChangedEvent"] | components["schemas"]["ToolRuleCreatedEvent"] | components["schemas"]["ToolRuleRevokedEvent"] | components["schemas"]["TokenCreatedEvent"] | components["schemas"]["TokenRevokedEvent"] | components["schemas"]["SignedInEvent"] | components["schemas"]["UserJoinedEvent"] | components["schemas"]["UserChangedEvent"] | components["schemas"]["UserLeftEvent"] | components["schemas"]["SecretSetEvent"] | components["schemas"]["SecretRemovedEvent"] | components["schemas"]["SecretKeyRotatedEvent"] | components["schemas"]["WebhookCreatedEvent"] | components["schemas"]["WebhookStoppedEvent"] | components["schemas"]["WebhookResumedEvent"] | components["schemas"]["WebhookRemovedEvent"] | components["schemas"]["WebhookCallDeadEvent"] | components["schemas"]["ChannelCreatedEvent"] | components["schemas"]["ChannelRemovedEvent"] | components["schemas"]["ServerStartedEvent"] | components["schemas"]["ServerStoppingEvent"];
+        Event: components["schemas"]["WorkspaceCreatedEvent"] | components["schemas"]["WorkspaceSpecChangedEvent"] | components["schemas"]["WorkspaceStatusChangedEvent"] | components["schemas"]["WorkspaceRemovedEvent"] | components["schemas"]["WorkspaceRemovalFailedEvent"] | components["schemas"]["WorkspaceRegisteredEvent"] | components["schemas"]["WorkspaceCardChangedEvent"] | components["schemas"]["WorkspaceProbedEvent"] | components["schemas"]["WorkspaceImageRefreshedEvent"] | components["schemas"]["WorkspaceFileChangedEvent"] | components["schemas"]["WorkspaceProcessStartedEvent"] | components["schemas"]["WorkspaceCommandFinishedEvent"] | components["schemas"]["WorkspaceToolRefusedEvent"] | components["schemas"]["WorkspaceNetworkUsedEvent"] | components["schemas"]["TemplateStoredEvent"] | components["schemas"]["TemplateRemovedEvent"] | components["schemas"]["WorkspaceBudgetExhaustedEvent"] | components["schemas"]["WorkspaceModelCalledEvent"] | components["schemas"]["TaskSubmittedEvent"] | components["schemas"]["TaskChangedEvent"] | components["schemas"]["TaskProgressedEvent"] | components["schemas"]["DeliveryRequeuedEvent"] | components["schemas"]["MessageRefusedEvent"] | components["schemas"]["DelegationChangedEvent"] | components["schemas"]["DelegationCompletedEvent"] | components["schemas"]["ConversationCreatedEvent"] | components["schemas"]["ConversationChangedEvent"] | components["schemas"]["ConversationRemovedEvent"] | components["schemas"]["ChatMessagePostedEvent"] | components["schemas"]["PushConfigSetEvent"] | components["schemas"]["PushConfigRemovedEvent"] | components["schemas"]["PushGivenUpEvent"] | components["schemas"]["ScheduleChangedEvent"] | components["schemas"]["ScheduleFiredEvent"] | components["schemas"]["ScheduleSkippedEvent"] | components["schemas"]["ScheduleFailedEvent"] | components["schemas"]["MemoryWrittenEvent"] | components["schemas"]["MemoryForgottenEvent"] | components["schemas"]["ApprovalRequestedEvent"] | components["schemas"]["ApprovalDecidedEvent"] | components["schemas"]["SessionChangedEvent"] | components["schemas"]["ToolRuleCreatedEvent"] | components["schemas"]["ToolRuleRevokedEvent"] | components["schemas"]["TokenCreatedEvent"] | components["schemas"]["TokenRevokedEvent"] | components["schemas"]["SignedInEvent"] | components["schemas"]["UserJoinedEvent"] | components["schemas"]["UserChangedEvent"] | components["schemas"]["UserLeftEvent"] | components["schemas"]["SecretSetEvent"] | components["schemas"]["SecretRemovedEvent"] | components["schemas"]["SecretKeyRotatedEvent"] | components["schemas"]["WebhookCreatedEvent"] | components["schemas"]["WebhookStoppedEvent"] | components["schemas"]["WebhookResumedEvent"] | components["schemas"]["WebhookRemovedEvent"] | components["schemas"]["WebhookCallDeadEvent"] | components["schemas"]["ChannelCreatedEvent"] | components["schemas"]["ChannelRemovedEvent"] | components["schemas"]["ServerStartedEvent"] | components["schemas"]["ServerStoppingEvent"];
         /** @description One frame of a stream, as SSE `data:` or a WebSocket text message. */
         EventFrame: {
             event: components["schemas"]["Event"];
@@ -3893,6 +4109,21 @@ export interface components {
             /** @description What Warren did not take at its word. */
             warnings: string[];
         };
+        /** @description A host, and what may be asked of it. */
+        HostGrant: {
+            /** @description `example.com`, or `*.example.com` for what is below it. */
+            host: string;
+            /**
+             * Format: int32
+             * @description 80, 443, or from 1024 on. Absent: 443, and 80 for `http`.
+             */
+            port?: number | null;
+            scheme?: components["schemas"]["NetworkScheme"] | null;
+            /** @description Such as `GET`. Empty: all. Not for `https`, of which Warren sees no request. */
+            methods?: string[];
+            /** @description What a path begins with, such as `/org/project/`. Empty: all. Not for `https`. */
+            paths?: string[];
+        };
         /** @description Who Warren signs in as at a registry of images: never the password. */
         ImageLogin: {
             /** @description Its host, with a port unless it is the usual one; `docker.io` is Docker Hub. */
@@ -3953,6 +4184,17 @@ export interface components {
              */
             provided_env: string[];
         };
+        /** @description What became of the files of an imported workspace. */
+        ImportedFiles: {
+            /** Format: int32 */
+            written: number;
+            /** Format: int64 */
+            bytes: number;
+            /** Format: int32 */
+            failed: number;
+            /** @description Why, for the first of those that failed. */
+            problems?: string[];
+        };
         /** @description One workspace of an import: either it has an id, or a problem. */
         ImportedNode: {
             /** @description Names from the root down, such as `lead/critic`. */
@@ -3961,6 +4203,9 @@ export interface components {
             workspace_id?: string | null;
             tier?: components["schemas"]["Tier"] | null;
             problem?: components["schemas"]["Problem"] | null;
+            /** @description What did not come along as it was, as sentences for people. */
+            warnings?: string[];
+            files?: components["schemas"]["ImportedFiles"] | null;
         };
         /** @description A way into the org for one person; never its secret. */
         Invitation: {
@@ -4266,6 +4511,30 @@ export interface components {
             to: string;
             overwrite?: boolean;
         };
+        /** @description `none`, or which hosts. */
+        NetworkAccess: components["schemas"]["NoNetwork"] | components["schemas"]["NetworkPolicy"];
+        /** @description A host with everything on it, the name of a set of hosts, or a host with what may be asked of it. */
+        NetworkGrant: string | components["schemas"]["HostGrant"];
+        /** @description Hosts that are reached. */
+        NetworkPolicy: {
+            /** @default [] */
+            allow: components["schemas"]["NetworkGrant"][];
+            /**
+             * @description Whether people are asked about hosts that are not named, in their inbox.
+             * @default false
+             */
+            ask: boolean;
+        };
+        /**
+         * @description How a host is reached.
+         * @enum {string}
+         */
+        NetworkScheme: "https" | "http" | "secured";
+        /**
+         * @description Nothing is reached.
+         * @enum {string}
+         */
+        NoNetwork: "none";
         /** @description What an agent tells people of its own accord. */
         Notify: {
             text: string;
@@ -4403,10 +4672,22 @@ export interface components {
              */
             agent?: string | null;
             model?: string | null;
+            doors?: components["schemas"]["Doors"] | null;
             /** @description By name; `null` takes one away, and what is not named stays. */
             prompts?: {
                 [key: string]: string | null;
             };
+            /**
+             * @description Fields of its provider's config: what is absent stays, `null` has its default again, the fields of an object such as
+             *     `limits` are changed one by one, and a list is replaced whole. `kind` and `share` stay as they are. Judged like a
+             *     new workspace's, and what it has already is not held against it. All but `run`, which counts from the next call on,
+             *     needs a new box: the workspace is brought up anew, what runs in it ends, and its files stay.
+             */
+            provider?: Record<string, unknown> | null;
+            /** @description `null`: all that the provider offers. They need a new box too. */
+            capabilities?: components["schemas"]["Capability"][] | null;
+            tier?: components["schemas"]["Tier"] | null;
+            peers?: components["schemas"]["PeerPolicy"] | null;
         };
         /** @description Somebody a workspace may talk to. */
         Peer: {
@@ -4528,6 +4809,11 @@ export interface components {
             id: number;
             /** @description The program's name, without its arguments. */
             program: string;
+            /**
+             * @description In a list: what it was started with, with secrets masked, up to 1,000 bytes. Absent where Warren does not know it any
+             *     more, for a shell, and for who may not read its output.
+             */
+            command_line?: string | null;
             state: components["schemas"]["ProcessState"];
             /**
              * Format: int32
@@ -4851,6 +5137,8 @@ export interface components {
             attempt: number;
             message?: components["schemas"]["TaskMessage"] | null;
             artifacts?: components["schemas"]["ArtifactUpdate"][];
+            /** @description The work has moved, though there is nothing to say about it. */
+            moved?: boolean;
         };
         /** @description A question to people. */
         RequestApproval: {
@@ -4968,6 +5256,31 @@ export interface components {
              * @description How long the conversation is for the model, as far as is known.
              */
             context_tokens: number;
+        };
+        /**
+         * @description What passes between a runner and its program.
+         * @enum {string}
+         */
+        RunnerAdapter: "stdio" | "json" | "acp" | "a2a";
+        /** @description How the program of a resident agent is spoken with. */
+        RunnerSpec: {
+            adapter: components["schemas"]["RunnerAdapter"];
+            /** @description The mode in which the program works; absent: one in which it asks before it acts. */
+            mode?: string | null;
+            /** @description What the program takes over from Warren: `scheduler`, `session`, `status_mgmt`, `deduplication`. */
+            declares?: string[];
+            /**
+             * Format: int32
+             * @description How long its work may show no progress; absent: as long as for others.
+             */
+            idle_timeout_seconds?: number | null;
+            /**
+             * Format: int32
+             * @description How long the program may take to answer for the first time; absent: a minute.
+             */
+            start_timeout_seconds?: number | null;
+            /** @description Where a program that serves A2A listens, on loopback; only with the adapter `a2a`. */
+            a2a_url?: string | null;
         };
         /**
          * @description What runs the agent of a workspace.
@@ -5767,6 +6080,11 @@ export interface components {
             output_schema?: unknown;
             /** @description The provider's own. */
             parameters: Record<string, unknown>;
+            /** @description What took how much of it. */
+            shares: components["schemas"]["ContextShare"][];
+            usage?: components["schemas"]["TokenUsage"] | null;
+            /** @description False where the step has no answer yet: this is what the model would be asked with now. */
+            was_asked: boolean;
         };
         /** @description A run that is to stop. */
         StopRun: {
@@ -6317,10 +6635,12 @@ export interface components {
             /** Format: int64 */
             hard: number;
         };
-        /** @description A session with the version of its agent that it had before. */
+        /** @description A session with the version of its agent that it had before, and what is different now. */
         UpgradedSession: {
             session: components["schemas"]["Session"];
             previous_agent_hash: string;
+            /** @description Empty if it had the latest version. */
+            changes: components["schemas"]["AgentChange"][];
         };
         /** @description Files that were uploaded to a workspace. */
         Uploaded: {
@@ -6590,6 +6910,11 @@ export interface components {
             /** Format: uuid */
             webhook_id: string;
         };
+        /** @description Why a question is taken back by who asked it. */
+        WithdrawApproval: {
+            /** @default null */
+            note: string | null;
+        };
         /** @description A place for an agent to work. */
         Workspace: {
             /** @description UUIDv7, lower case. */
@@ -6627,6 +6952,7 @@ export interface components {
             max_concurrent_tasks?: number | null;
             template?: components["schemas"]["TemplateStamp"] | null;
             agent?: components["schemas"]["Agent"] | null;
+            doors?: components["schemas"]["Doors"] | null;
             position?: components["schemas"]["Position"] | null;
             vitals?: components["schemas"]["Vitals"] | null;
             /**
@@ -6670,6 +6996,23 @@ export interface components {
             month: string;
             /** Format: int64 */
             spent_micros: number;
+        };
+        /** @description The runtime of a workspace describes itself differently, or no longer. */
+        WorkspaceCardChangedEvent: components["schemas"]["EventHeader"] & {
+            data: components["schemas"]["WorkspaceCardChangedEventData"];
+            /** @enum {string} */
+            kind: "workspace.card.changed";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.card.changed";
+        };
+        WorkspaceCardChangedEventData: {
+            /** Format: int64 */
+            boots: number;
+            has_card: boolean;
         };
         /** @description A command in a workspace ended; `abandoned` if Warren ended it because nobody waited for it any more. `process` is the number of a background process. */
         WorkspaceCommandFinishedEvent: components["schemas"]["EventHeader"] & {
@@ -6783,6 +7126,62 @@ export interface components {
             from: string | null;
             image: string;
             to: string;
+        };
+        /** @description A program of a box asked a model, through Warren. `counted` says whether the provider told what was used; otherwise it is estimated, as where the answer was broken off. */
+        WorkspaceModelCalledEvent: components["schemas"]["EventHeader"] & {
+            data: components["schemas"]["WorkspaceModelCalledEventData"];
+            /** @enum {string} */
+            kind: "workspace.model.called";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.model.called";
+        };
+        WorkspaceModelCalledEventData: {
+            /** Format: int64 */
+            cached_input_tokens: number;
+            /** Format: int64 */
+            cost_micros: number;
+            counted: boolean;
+            /** Format: int64 */
+            duration_ms: number;
+            /** Format: int64 */
+            input_tokens: number;
+            model: string;
+            /** Format: int64 */
+            output_tokens: number;
+            /** Format: int32 */
+            status: number;
+        };
+        /** @description Programs of a box reached a host, through the web door: so many connections since the last event of this kind about the host, with the bytes that went out and came in. `problem` says what became of those that were cut. */
+        WorkspaceNetworkUsedEvent: components["schemas"]["EventHeader"] & {
+            data: components["schemas"]["WorkspaceNetworkUsedEventData"];
+            /** @enum {string} */
+            kind: "workspace.network.used";
+        } & {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "workspace.network.used";
+        };
+        WorkspaceNetworkUsedEventData: {
+            /** Format: int64 */
+            connections: number;
+            /** Format: int64 */
+            duration_ms: number;
+            host: string;
+            /** Format: int32 */
+            port: number;
+            problem?: string;
+            /** Format: int64 */
+            received_bytes: number;
+            /** @enum {string} */
+            scheme: "https" | "http" | "secured";
+            /** Format: int64 */
+            sent_bytes: number;
         };
         WorkspacePage: {
             items: components["schemas"]["Workspace"][];
@@ -6937,7 +7336,7 @@ export interface components {
             /** Format: int64 */
             count: number;
             /** @enum {string} */
-            kind: "malformed" | "mode" | "metacharacter" | "program_path" | "program_not_allowed" | "nothing_allowed" | "launcher" | "argument" | "variable" | "other";
+            kind: "malformed" | "mode" | "metacharacter" | "program_path" | "program_not_allowed" | "nothing_allowed" | "launcher" | "argument" | "variable" | "network" | "other";
             sentence?: string;
             tool?: string;
         };
@@ -7778,6 +8177,8 @@ export interface operations {
             query?: {
                 /** @description With all below it; so unless told. */
                 tree?: boolean;
+                /** @description With their files; not so unless told. The workspaces must be running. */
+                files?: boolean;
             };
             header?: never;
             path: {
@@ -9448,7 +9849,9 @@ export interface operations {
     decide_call: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 session: string;
             };
@@ -9495,7 +9898,9 @@ export interface operations {
     submit_tool_result: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 session: string;
             };
@@ -9542,7 +9947,9 @@ export interface operations {
     interrupt_session: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 session: string;
             };
@@ -9589,7 +9996,9 @@ export interface operations {
     abort_session: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 session: string;
             };
@@ -10117,7 +10526,9 @@ export interface operations {
     approve: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -10161,10 +10572,59 @@ export interface operations {
             };
         };
     };
-    deny: {
+    withdraw_approval: {
         parameters: {
             query?: never;
             header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WithdrawApproval"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            402: components["responses"]["BudgetExhausted"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deny: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 id: string;
             };
@@ -14517,6 +14977,50 @@ export interface operations {
             };
         };
     };
+    change_agent_card: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeAgentCard"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentCardAnswer"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_sweeps: {
         parameters: {
             query?: never;
@@ -14575,6 +15079,45 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            /** @description Anything else that went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_backup: {
+        parameters: {
+            query?: {
+                /** @description Leave the database out: for PostgreSQL, whose own tools back it up. */
+                files_only?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": number[];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             /** @description Anything else that went wrong. */

@@ -69,6 +69,7 @@ const ROOMS: &[Room] = &[
         may_use: Only(&["api", "doors", "model", "rules"]),
         never_sees: &["axum", "rusqlite", "sqlx"],
     },
+    Room { name: "backup", may_use: Only(&["confined-fs", "model"]), never_sees: ASYNC_AND_DATABASES },
     Room { name: "confined-fs", may_use: Only(&[]), never_sees: ASYNC_AND_DATABASES },
     Room {
         name: "providers",
@@ -84,7 +85,7 @@ const ROOMS: &[Room] = &[
     },
     Room {
         name: "fleet",
-        may_use: Only(&["doors", "model", "rules", "service", "store", "workspace"]),
+        may_use: Only(&["backup", "doors", "model", "rules", "service", "store", "workspace"]),
         never_sees: DATABASES_AND_WEB,
     },
     Room {
@@ -138,6 +139,8 @@ const ROOMS: &[Room] = &[
             "model",
             "oidc",
             "operations",
+            // For requests that are passed on to the replica that has the box.
+            "outbound",
             "service",
             "workspace",
         ]),

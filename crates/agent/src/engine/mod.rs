@@ -103,9 +103,15 @@ impl Engine {
         }))
     }
 
-    /// Begins to look for sessions that nobody works on.
+    /// Begins to look for sessions that nobody works on. A replica that only serves clients works on none, and tells only
+    /// how busy their workspaces are.
     pub(crate) fn start(&self) {
         let engine = self.clone();
+        if !self.works() {
+            let span = tracing::info_span!("agent.engine.note_sessions");
+            self.0.context.spawn(span, async move { engine.note_again_and_again().await });
+            return;
+        }
         let span = tracing::info_span!("agent.engine.look");
         self.0.context.spawn(span, async move {
             engine.end_leases_of_the_dead().await;
@@ -117,6 +123,11 @@ impl Engine {
         let pruning = Pruning::new(self.0.context.clone(), self.0.config, self.0.streams.clone());
         let span = tracing::info_span!("agent.engine.prune");
         self.0.context.spawn(span, async move { pruning.run().await });
+    }
+
+    /// Whether this process works on sessions.
+    fn works(&self) -> bool {
+        self.0.fleet.box_holders.role().opens_boxes()
     }
 
     /// Makes a change, tells whoever follows, and sees to it that somebody goes on with the session.
@@ -220,6 +231,9 @@ impl Engine {
 
     /// Claims a session in the background, when there is a place for it.
     fn claim_soon(&self, id: SessionId) {
+        if !self.works() {
+            return;
+        }
         let is_new = self.0.claiming.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
         if !is_new || self.0.context.is_stopping() {
             return;
@@ -236,7 +250,11 @@ impl Engine {
         };
         let Ok(_place) = place else { return };
         let bell = Arc::new(Notify::new());
-        let claimed = self.claim(id).await;
+        let claimed = match self.has_box_of(id).await {
+            Ok(true) => self.claim(id).await,
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
         self.0.claiming.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         match claimed {
             Ok(Some(changed)) => {
@@ -249,6 +267,19 @@ impl Engine {
             }
             Ok(None) => {}
             Err(error) => tracing::warn!(%error, "a session could not be taken up; it is tried again"),
+        }
+    }
+
+    /// Whether the box of a session's workspace is this process's, or can be: tools are called where it is. The replica
+    /// that has it hears of the session by the log of events.
+    async fn has_box_of(&self, id: SessionId) -> Result<bool, Error> {
+        if self.0.fleet.box_holders.is_alone() {
+            return Ok(true);
+        }
+        let session = self.store().read_few(move |tx| tx.session(id).map_err(Error::from)).await?;
+        match session {
+            Some(session) => self.0.fleet.box_holders.take_for_work(session.workspace_id).await,
+            None => Ok(true),
         }
     }
 
@@ -297,6 +328,16 @@ impl Engine {
             Ok(0) => {}
             Ok(sessions) => tracing::info!(sessions, "sessions of an earlier process are taken up"),
             Err(error) => tracing::warn!(%error, "leases of an earlier process end by themselves"),
+        }
+    }
+
+    async fn note_again_and_again(&self) {
+        loop {
+            workspaces::note_sessions(self).await;
+            tokio::select! {
+                () = tokio::time::sleep(self.0.config.look_every) => {}
+                () = self.0.context.stopping().cancelled() => return,
+            }
         }
     }
 

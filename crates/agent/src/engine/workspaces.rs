@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use warren_model::session::{Phase, PhaseKind, Session, Suspension};
-use warren_model::{EventKind, Principal, SessionId, WorkspaceId};
+use warren_model::{Event, EventData, EventKind, Principal, SessionId, WorkspaceId};
 use warren_rules::lifecycle::{Usability, usability};
 use warren_rules::sessions::Input;
 use warren_service::Error;
@@ -94,9 +94,25 @@ impl WorkspaceWatch {
             for id in changed.filter_map(|event| event.workspace_id) {
                 self.look_at_workspace(id).await?;
             }
+            self.look_at_sessions(&page.rows).await;
             after = page.rows.last().map_or(after, |event| event.seq).max(page.next.unwrap_or(0));
             if page.next.is_none() {
                 return Ok(after);
+            }
+        }
+    }
+
+    /// Sessions that another replica changed and whose box is here: they need not wait for the next look.
+    async fn look_at_sessions(&self, events: &[Event]) {
+        if self.0.0.fleet.box_holders.is_alone() {
+            return;
+        }
+        for event in events {
+            if event.kind == EventKind::SessionChanged
+                && let Ok(EventData::SessionChanged(changed)) = event.read()
+                && !self.0.owned().contains_key(&changed.session_id)
+            {
+                self.0.look_at_again(changed.session_id).await;
             }
         }
     }

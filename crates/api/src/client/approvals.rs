@@ -3,7 +3,7 @@
 use reqwest::Method;
 
 use super::{Client, Error};
-use crate::{Approval, ApprovalPage, DecideApproval, RequestApproval};
+use crate::{Approval, ApprovalPage, DecideApproval, RequestApproval, WithdrawApproval};
 
 impl Client {
     pub async fn request_approval(
@@ -42,5 +42,14 @@ impl Client {
 
     pub async fn deny(&self, id: &str, decision: &DecideApproval) -> Result<Approval, Error> {
         self.answer(self.request(Method::POST, &["approvals", id, "deny"]).json(decision)).await
+    }
+
+    /// Takes back a question of one's own: it is void.
+    pub async fn withdraw_approval(
+        &self,
+        id: &str,
+        withdrawal: &WithdrawApproval,
+    ) -> Result<Approval, Error> {
+        self.answer(self.request(Method::POST, &["approvals", id, "withdraw"]).json(withdrawal)).await
     }
 }

@@ -42,6 +42,12 @@ pub struct FileBytes {
     bytes: BoxStream<'static, reqwest::Result<Bytes>>,
 }
 
+impl FileBytes {
+    pub(super) fn of(response: reqwest::Response) -> Self {
+        Self { length: response.content_length(), bytes: response.bytes_stream().boxed() }
+    }
+}
+
 impl Stream for FileBytes {
     type Item = Result<Bytes, Error>;
 
@@ -64,10 +70,7 @@ impl Client {
         if response.headers().get(ENTRY_HEADER).is_some_and(|kind| kind == "directory") {
             return super::read_json(response).await.map(PathContents::Directory);
         }
-        Ok(PathContents::File(FileBytes {
-            length: response.content_length(),
-            bytes: response.bytes_stream().boxed(),
-        }))
+        Ok(PathContents::File(FileBytes::of(response)))
     }
 
     /// One page of a directory; `depth` 1 is what lies directly in it.

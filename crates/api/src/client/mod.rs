@@ -59,6 +59,7 @@ use crate::{PROBLEM_JSON, Problem};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For answers that are one document. Streams have no end to wait for; TCP keep-alives notice a dead peer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+const SLOW_ANSWER_TIMEOUT: Duration = Duration::from_secs(900);
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// No URL, so that a request to it is never sent.
 const NO_ADDRESS: &str = "";
@@ -115,6 +116,12 @@ impl Client {
 
     async fn answer<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
         let response = self.send(request.timeout(ANSWER_TIMEOUT)).await?;
+        read_json(response).await
+    }
+
+    /// For what opens workspaces, and reads or writes many files, before it answers.
+    async fn slow_answer<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, Error> {
+        let response = self.send(request.timeout(SLOW_ANSWER_TIMEOUT)).await?;
         read_json(response).await
     }
 

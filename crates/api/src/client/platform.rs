@@ -2,7 +2,7 @@
 
 use reqwest::Method;
 
-use super::{ANSWER_TIMEOUT, Client, Error};
+use super::{ANSWER_TIMEOUT, Client, Error, FileBytes};
 use crate::{Health, ServerInfo, SigningKeys};
 
 impl Client {
@@ -33,6 +33,12 @@ impl Client {
     pub async fn metrics(&self) -> Result<String, Error> {
         let response = self.send(self.outside("metrics").timeout(ANSWER_TIMEOUT)).await?;
         response.text().await.map_err(Error::from_body)
+    }
+
+    /// A backup of everything as it is made (operators). Its last entry says that it is whole.
+    pub async fn backup(&self, files_only: bool) -> Result<FileBytes, Error> {
+        let request = self.request(Method::GET, &["admin", "backup"]).query(&[("files_only", files_only)]);
+        Ok(FileBytes::of(self.send(request).await?))
     }
 
     fn outside(&self, path: &str) -> reqwest::RequestBuilder {

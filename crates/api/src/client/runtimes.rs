@@ -3,7 +3,10 @@
 use reqwest::Method;
 
 use super::{Client, Error};
-use crate::{Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, Sweep, SweepList};
+use crate::{
+    AgentCardAnswer, ChangeAgentCard, Heartbeat, HeartbeatAnswer, RegisterRuntime, RegisteredRuntime, Sweep,
+    SweepList,
+};
 
 impl Client {
     /// For a client that holds a join token.
@@ -14,6 +17,15 @@ impl Client {
     /// For a client that holds what `register` gave out.
     pub async fn heartbeat(&self, heartbeat: &Heartbeat) -> Result<HeartbeatAnswer, Error> {
         self.answer(self.request(Method::POST, &["registry", "heartbeat"]).json(heartbeat)).await
+    }
+
+    /// The same, for one that describes itself differently from now on; `None` takes the card away.
+    pub async fn change_agent_card(
+        &self,
+        agent_card: Option<serde_json::Value>,
+    ) -> Result<AgentCardAnswer, Error> {
+        let body = ChangeAgentCard { agent_card };
+        self.answer(self.request(Method::PUT, &["registry", "agent-card"]).json(&body)).await
     }
 
     pub async fn sweeps(&self) -> Result<SweepList, Error> {

@@ -59,12 +59,12 @@ impl Client {
     }
 
     /// With all below it, if `tree` is set.
-    pub async fn export_bundle(&self, id: &str, tree: bool) -> Result<Bundle, Error> {
+    pub async fn export_bundle(&self, id: &str, tree: bool, files: bool) -> Result<Bundle, Error> {
         let request = self.request(Method::GET, &["workspaces", id, "bundle"]);
-        self.answer(request.query(&[("tree", tree)])).await
+        self.slow_answer(request.query(&[("tree", tree), ("files", files)])).await
     }
 
     pub async fn import_bundle(&self, import: &ImportBundle) -> Result<ImportReport, Error> {
-        self.answer(self.request(Method::POST, &["bundles"]).json(import)).await
+        self.slow_answer(self.request(Method::POST, &["bundles"]).json(import)).await
     }
 }

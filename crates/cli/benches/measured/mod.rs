@@ -109,8 +109,16 @@ impl Connection {
 
     /// The status and the body of the answer.
     pub(crate) fn post_text(&mut self, path: &str, body: &str) -> (u16, Vec<u8>) {
-        let request =
-            format!("POST {path} HTTP/1.1\r\n{}\r\nContent-Length: {}\r\n\r\n{body}", self.head, body.len());
+        self.send("POST", path, body)
+    }
+
+    /// The same with any method.
+    pub(crate) fn send(&mut self, method: &str, path: &str, body: &str) -> (u16, Vec<u8>) {
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\n{}\r\nContent-Length: {}\r\n\r\n{body}",
+            self.head,
+            body.len()
+        );
         self.stream.get_mut().write_all(request.as_bytes()).expect("it reads");
         let (mut length, mut status) = (0, 0);
         let mut line = String::new();

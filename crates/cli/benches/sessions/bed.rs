@@ -177,6 +177,7 @@ async fn fleet_on(folder: &Path) -> (Fleet, Operations, Identity) {
         replica,
         probe: Arc::new(NoProbe),
         keys: Keys::open(Arc::new(FixedKeys(Keyring::of(Key::new([1; 32]))))).expect("the key is there"),
+        data_folder: folder.to_owned(),
         kept_from_boxes: Default::default(),
     });
     fleet.start(VERSION).await.expect("the fleet starts");

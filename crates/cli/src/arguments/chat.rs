@@ -17,7 +17,7 @@ pub(crate) struct ChatArguments {
     /// Send this file along; may be given several times
     #[arg(long, value_name = "FILE", requires = "message")]
     pub(crate) attach: Vec<PathBuf>,
-    /// Go on with this conversation [default: a new one]
+    /// Go on with this conversation, or with the `last` one [default: a new one]
     #[arg(long, value_name = "ID")]
     pub(crate) conversation: Option<String>,
 }

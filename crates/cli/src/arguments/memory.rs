@@ -8,8 +8,8 @@ use super::Span;
 pub(crate) enum MemoryCommand {
     /// Remember something, in place of what is there under its key
     Set(SetMemoryArguments),
-    /// Print what is remembered under a key
-    Get(MemoryKeyArguments),
+    /// Print what is remembered under a key: the workspace's own, else its team's, else its org's
+    Get(GetMemoryArguments),
     /// List all that a workspace can read
     Ls {
         /// By id or name
@@ -44,6 +44,16 @@ pub(crate) struct SetMemoryArguments {
     /// Only if this is still its version; 0: only if there is none
     #[arg(long, value_name = "VERSION")]
     pub(crate) if_version: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GetMemoryArguments {
+    /// By id or name
+    pub(crate) workspace: String,
+    pub(crate) key: String,
+    /// Only of this scope [default: the nearest that has it]
+    #[arg(long, value_enum)]
+    pub(crate) scope: Option<MemoryScope>,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod agent;
 mod audit;
+mod backup;
 mod chat;
 mod duration;
 mod image;
@@ -22,12 +23,15 @@ mod workspace;
 
 pub(crate) use agent::AgentCommand;
 pub(crate) use audit::{AuditCommand, AuditListArguments, AuditVerifyArguments};
+pub(crate) use backup::{BackupArguments, RestoreArguments};
 pub(crate) use chat::{ChatArguments, ChatCommand};
 pub(crate) use duration::{Span, span_text};
 pub(crate) use image::ImageCommand;
-pub(crate) use memory::{ApprovalCommand, MemoryCommand, MemoryScope, SetMemoryArguments};
+pub(crate) use memory::{
+    ApprovalCommand, GetMemoryArguments, MemoryCommand, MemoryScope, SetMemoryArguments,
+};
 pub(crate) use model_server::ModelServerArguments;
-pub(crate) use peers::DelegationCommand;
+pub(crate) use peers::{Circle, DelegationCommand, PeersArguments};
 pub(crate) use people::{
     AddUserArguments, OrgCommand, Quota, QuotaArguments, RoleName, TierName, UserCommand,
 };
@@ -36,7 +40,7 @@ pub(crate) use process::{
 };
 pub(crate) use queue::{QueueCommand, QueueState, TaskCommand};
 pub(crate) use run::{AttendArguments, RunArguments};
-pub(crate) use runner::RunnerArguments;
+pub(crate) use runner::{AdapterName, RunnerArguments};
 pub(crate) use schedule::{AddScheduleArguments, Missed, NextArguments, Overlap, ScheduleCommand};
 pub(crate) use secret::SecretCommand;
 pub(crate) use session::{
@@ -46,8 +50,8 @@ pub(crate) use session::{
 pub(crate) use template::{BundleCommand, ExpandArguments, ImportArguments, TemplateCommand};
 pub(crate) use webhook::{CallState, WebhookCommand};
 pub(crate) use workspace::{
-    CopyArguments, CreateArguments, ExecArguments, FilesCommand, ListArguments, RemoveArguments,
-    SetArguments, Switch, WorkspaceCommand,
+    CopyArguments, CreateArguments, ExecArguments, FilesCommand, LimitArguments, ListArguments,
+    RemoveArguments, SetArguments, Switch, WorkspaceCommand,
 };
 
 use std::path::PathBuf;
@@ -152,11 +156,8 @@ pub(crate) enum TopCommand {
     /// See and change which messages wait for a workspace
     #[command(subcommand)]
     Queue(QueueCommand),
-    /// List whom a workspace may talk to
-    Peers {
-        /// By id or name
-        workspace: String,
-    },
+    /// List whom a workspace may talk to, or say whom it may
+    Peers(PeersArguments),
     /// Hand work from one workspace to another, and see what comes of it
     #[command(subcommand)]
     Delegation(DelegationCommand),
@@ -200,6 +201,16 @@ pub(crate) enum TopCommand {
     /// Move workspaces from one Warren to another
     #[command(subcommand)]
     Bundle(BundleCommand),
+    /// Copy everything into one file, while the server goes on
+    ///
+    /// The database as of one moment, and the files of workspaces. What is written is verified before it gets its name. Keys of
+    /// secrets are not in it: keep them apart (`--with-key`).
+    Backup(BackupArguments),
+    /// Make a data folder from a backup
+    ///
+    /// The folder is named by `--data` and must not exist yet, or be empty. The whole backup is verified before the first byte
+    /// is written. Stop the old server first: two on the same past would both do what is due.
+    Restore(RestoreArguments),
     /// Speak MCP on standard input and output, for desktop agents
     ///
     /// One JSON-RPC message per line. What is asked goes to the server, and is answered as the token allows.
@@ -239,6 +250,12 @@ pub(crate) struct UpArguments {
     /// `sqlite:PATH` or `postgres://…` [env: WARREN_DATABASE_URL] [default: warren.db in the data folder]
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
+    /// What this one does among several on one PostgreSQL: all, api or worker [env: WARREN_SERVER_ROLE] [default: all]
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// Where the others on the same PostgreSQL reach it [env: WARREN_SERVER_REPLICA_URL] [default: where it listens, unless that is loopback]
+    #[arg(long, value_name = "URL")]
+    pub(crate) replica_url: Option<String>,
     /// How log lines look: auto, text or json [env: WARREN_LOG_FORMAT]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<String>,

@@ -1,4 +1,35 @@
-use clap::Subcommand;
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct PeersArguments {
+    /// By id or name
+    pub(crate) workspace: String,
+    /// Show the rule instead of whom it lets it talk to
+    #[arg(long)]
+    pub(crate) policy: bool,
+    /// Whom it may talk to unless it says more
+    #[arg(long, value_enum)]
+    pub(crate) circle: Option<Circle>,
+    /// A workspace that it may talk to besides, by id or name; give it once per workspace
+    #[arg(long, value_name = "WORKSPACE")]
+    pub(crate) allow: Vec<String>,
+    /// A workspace that it may not talk to, by id or name; give it once per workspace
+    #[arg(long, value_name = "WORKSPACE")]
+    pub(crate) deny: Vec<String>,
+    /// A workspace about which nothing is said any more, by id or name; give it once per workspace
+    #[arg(long, value_name = "WORKSPACE")]
+    pub(crate) forget: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Circle {
+    /// Nobody but those that are allowed
+    Nobody,
+    /// Siblings, ancestors and descendants
+    Family,
+    /// Every workspace of the org
+    Org,
+}
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DelegationCommand {

@@ -69,7 +69,8 @@ pub(crate) struct ExpandArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BundleCommand {
-    /// Write a workspace and all below it into a file: without ids, tokens, secrets, state and files
+    /// Write a workspace and all below it into a file: with what they remember and their schedules, without ids, tokens,
+    /// secrets and state
     Export {
         /// By id or name
         workspace: String,
@@ -79,8 +80,11 @@ pub(crate) enum BundleCommand {
         /// The workspace alone
         #[arg(long)]
         alone: bool,
+        /// With their files, as they are; links and special files are left out
+        #[arg(long)]
+        files: bool,
     },
-    /// Make what a bundle describes, under new ids
+    /// Make what a bundle describes, under new ids: all of it or nothing, and then its files
     Import {
         /// As `warren bundle export` wrote it; `-` is standard input
         file: PathBuf,

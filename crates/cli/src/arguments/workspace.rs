@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{
-    AttachArguments, ExpandArguments, KillArguments, LogsArguments, ShellArguments, Span, StartArguments,
+    AdapterName, AttachArguments, ExpandArguments, KillArguments, LogsArguments, ShellArguments, Span,
+    StartArguments,
 };
 
 /// What can be on or off.
@@ -133,6 +134,8 @@ pub(crate) struct CreateArguments {
     /// More of the provider's knobs, as a JSON object
     #[arg(long, value_name = "JSON")]
     pub(crate) provider_config: Option<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
     /// A program that models may run in it; give it once per program
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) allow_run: Vec<String>,
@@ -142,6 +145,9 @@ pub(crate) struct CreateArguments {
     /// What it can do, such as `fs` or `shell`; give it once per capability [default: all the provider offers]
     #[arg(long, value_name = "CAPABILITY")]
     pub(crate) capability: Vec<String>,
+    /// What it is given beyond its box: `basic`, `extended` or `privileged` [default: the least that its config needs]
+    #[arg(long, value_name = "TIER")]
+    pub(crate) tier: Option<String>,
     /// The workspace above it, by id or name
     #[arg(long, value_name = "WORKSPACE")]
     pub(crate) parent: Option<String>,
@@ -155,6 +161,9 @@ pub(crate) struct CreateArguments {
     /// Its agent's model, such as `scripted/tour`; without --agent, an agent is made of it
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub(crate) model: Option<String>,
+    /// A prompt of its agent, such as `system=You are terse.`; give it once per prompt
+    #[arg(long, value_name = "NAME=TEXT", value_parser = parse_variable)]
+    pub(crate) prompt: Vec<(String, String)>,
     /// A model that programs in its box may ask through Warren, without a key, such as `anthropic/*`; give it once per model
     #[arg(long, value_name = "PROVIDER/NAME")]
     pub(crate) model_door: Vec<String>,
@@ -177,9 +186,43 @@ pub(crate) struct CreateArguments {
     /// How long to wait until it is online
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) timeout: Span,
-    /// With `--runtime resident`: the program that is its agent, and its arguments; started once per message
+    /// With `--runtime resident`: how the program is spoken with: `stdio` (a process for each message, with text), `json`
+    /// (the same, with lines of JSON), `acp` (one that lives on and speaks the Agent Client Protocol), `a2a` (one that
+    /// lives on and serves A2A)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<AdapterName>,
+    /// The mode in which an ACP program works [default: one in which it asks before it acts]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<String>,
+    /// Where a program that serves A2A listens in the box; only with `--adapter a2a`
+    #[arg(long, value_name = "URL", required_if_eq("adapter", "a2a"))]
+    pub(crate) a2a_url: Option<String>,
+    /// With `--runtime resident`: the program that is its agent, and its arguments
     #[arg(last = true)]
     pub(crate) command: Vec<String>,
+}
+
+/// What a box may use.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+pub(crate) struct LimitArguments {
+    /// Memory of its box, in MiB
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory_mb: Option<u32>,
+    /// Processors of its box, such as 0.5
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) cpus: Option<f64>,
+    /// Processes in its box
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) pids: Option<u32>,
+    /// The box's own /tmp, in MiB
+    #[arg(long, value_name = "MIB")]
+    pub(crate) tmp_mb: Option<u32>,
+    /// Its files together, in MiB
+    #[arg(long, value_name = "MIB")]
+    pub(crate) disk_mb: Option<u32>,
+    /// One file of it, in MiB
+    #[arg(long, value_name = "MIB")]
+    pub(crate) max_file_mb: Option<u32>,
 }
 
 #[derive(Debug, Default, Args)]
@@ -251,6 +294,45 @@ pub(crate) struct SetArguments {
     /// Its agent's model; an empty text takes it away
     #[arg(long, value_name = "PROVIDER/NAME", group = "change")]
     pub(crate) model: Option<String>,
+    /// A prompt of its agent, such as `system=You are terse.`; an empty text takes it away; give it once per prompt
+    #[arg(long, value_name = "NAME=TEXT", value_parser = parse_variable, group = "change")]
+    pub(crate) prompt: Vec<(String, String)>,
+    /// Memory of its box, in MiB
+    #[arg(long, value_name = "MIB", group = "change")]
+    pub(crate) memory_mb: Option<u32>,
+    /// Processors of its box, such as 0.5
+    #[arg(long, value_name = "COUNT", group = "change")]
+    pub(crate) cpus: Option<f64>,
+    /// Processes in its box
+    #[arg(long, value_name = "COUNT", group = "change")]
+    pub(crate) pids: Option<u32>,
+    /// The box's own /tmp, in MiB
+    #[arg(long, value_name = "MIB", group = "change")]
+    pub(crate) tmp_mb: Option<u32>,
+    /// Its files together, in MiB
+    #[arg(long, value_name = "MIB", group = "change")]
+    pub(crate) disk_mb: Option<u32>,
+    /// One file of it, in MiB
+    #[arg(long, value_name = "MIB", group = "change")]
+    pub(crate) max_file_mb: Option<u32>,
+    /// The image that its box is made from
+    #[arg(long, value_name = "IMAGE", group = "change")]
+    pub(crate) image: Option<String>,
+    /// Other fields of its provider's config, as a JSON object: what is absent stays, `null` has its default again
+    #[arg(long, value_name = "JSON", group = "change")]
+    pub(crate) provider_config: Option<String>,
+    /// A program that models may run in it, in place of those that they could; give it once per program
+    #[arg(long, value_name = "PROGRAM", group = "change")]
+    pub(crate) allow_run: Vec<String>,
+    /// The same for a program that can start any other, such as `git` or `python3`
+    #[arg(long, value_name = "PROGRAM", group = "change")]
+    pub(crate) allow_unrestrained: Vec<String>,
+    /// What it can do, in place of what it could; give it once per capability
+    #[arg(long, value_name = "CAPABILITY", group = "change")]
+    pub(crate) capability: Vec<String>,
+    /// What it is given beyond its box: `basic`, `extended` or `privileged`
+    #[arg(long, value_name = "TIER", group = "change")]
+    pub(crate) tier: Option<String>,
     /// A model that programs in its box may ask through Warren; give it once per model, in place of those before. An empty
     /// text shuts the door
     #[arg(long, value_name = "PROVIDER/NAME", group = "change")]
@@ -265,6 +347,19 @@ pub(crate) struct SetArguments {
     /// The program of a resident agent and its arguments; counts from the next start on (`warren ws restart`)
     #[arg(last = true, group = "change")]
     pub(crate) command: Vec<String>,
+}
+
+impl SetArguments {
+    pub(crate) fn limits(&self) -> LimitArguments {
+        LimitArguments {
+            memory_mb: self.memory_mb,
+            cpus: self.cpus,
+            pids: self.pids,
+            tmp_mb: self.tmp_mb,
+            disk_mb: self.disk_mb,
+            max_file_mb: self.max_file_mb,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -17,9 +17,12 @@ const MAX_BUNDLE_BYTES: usize = 64 << 20;
 pub(crate) async fn run(context: &Context, command: BundleCommand) -> Outcome<Exit> {
     let client = context.client()?;
     match command {
-        BundleCommand::Export { workspace, output, alone } => {
+        BundleCommand::Export { workspace, output, alone, files } => {
             let id = resolve(&client, &workspace).await?;
-            let bundle = client.export_bundle(&id, !alone).await?;
+            let bundle = client.export_bundle(&id, !alone, files).await?;
+            for warning in &bundle.warnings {
+                context.output.note(&format!("warning: {warning}"));
+            }
             let mut text = serde_json::to_string_pretty(&bundle).expect("our own types are JSON");
             text.push('\n');
             match output {

@@ -23,6 +23,8 @@ use crate::names::Names;
 use crate::table::readable_time;
 use crate::workspace_name::resolve;
 
+/// The conversation in which something was said last, in place of an id.
+const LAST: &str = "last";
 /// A conversation is called by how it begins.
 const MAX_TITLE_BYTES: usize = 80;
 
@@ -33,7 +35,11 @@ pub(crate) async fn run(context: &Context, arguments: ChatArguments) -> Outcome<
         None => {
             let workspace = arguments.workspace.unwrap_or_default();
             let workspace = resolve(&client, &workspace).await?;
-            let mut talk = Talk { context, client: &client, workspace, conversation: arguments.conversation };
+            let conversation = match arguments.conversation.as_deref() {
+                Some(LAST) => Some(last_conversation(&client, &workspace).await?),
+                named => named.map(str::to_owned),
+            };
+            let mut talk = Talk { context, client: &client, workspace, conversation };
             match arguments.message {
                 Some(message) => {
                     let files = talk.upload(&arguments.attach).await?;
@@ -43,6 +49,18 @@ pub(crate) async fn run(context: &Context, arguments: ChatArguments) -> Outcome<
             }
         }
     }
+}
+
+/// The one in which something was said last.
+async fn last_conversation(client: &Client, workspace: &str) -> Outcome<String> {
+    let found = client.conversations(workspace, None).await?.items;
+    let latest = found.into_iter().max_by(|one, other| one.updated_at.cmp(&other.updated_at));
+    latest.map(|one| one.id).ok_or_else(|| {
+        Report::new(ErrorCode::ConversationNotFound)
+            .because("the workspace has no conversation yet")
+            .hint("Begin one: leave `--conversation` out.")
+            .into()
+    })
 }
 
 /// One conversation; it begins with the first message.

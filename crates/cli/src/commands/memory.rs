@@ -2,9 +2,10 @@
 
 use warren_api::client::Client;
 use warren_api::{Memory, Remember};
+use warren_model::ErrorCode;
 
 use super::cursors::all_pages;
-use crate::arguments::{MemoryCommand, MemoryScope, SetMemoryArguments};
+use crate::arguments::{GetMemoryArguments, MemoryCommand, MemoryScope, SetMemoryArguments};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
@@ -20,7 +21,7 @@ pub(crate) async fn run(context: &Context, command: MemoryCommand) -> Outcome<Ex
         MemoryCommand::Set(arguments) => set(context, &client, arguments).await?,
         MemoryCommand::Get(at) => {
             let id = resolve(&client, &at.workspace).await?;
-            let memory = client.recall(&id, at.scope.as_str(), &at.key).await?;
+            let memory = recall(&client, &id, &at).await?;
             if context.output.is_json {
                 context.output.json(&memory)?;
             } else {
@@ -54,13 +55,25 @@ pub(crate) async fn run(context: &Context, command: MemoryCommand) -> Outcome<Ex
     Ok(Exit::OK)
 }
 
+/// Of one scope, or of the nearest that has the key: `ls` shows them all, so that what it shows is found.
+async fn recall(client: &Client, id: &str, at: &GetMemoryArguments) -> Outcome<Memory> {
+    let Some(scope) = at.scope else {
+        for nearer in [MemoryScope::Local, MemoryScope::Team] {
+            match client.recall(id, nearer.as_str(), &at.key).await {
+                Err(error) if error.code() == Some(ErrorCode::MemoryNotFound.as_str()) => {}
+                found => return Ok(found?),
+            }
+        }
+        return Ok(client.recall(id, MemoryScope::Org.as_str(), &at.key).await?);
+    };
+    Ok(client.recall(id, scope.as_str(), &at.key).await?)
+}
+
 async fn set(context: &Context, client: &Client, arguments: SetMemoryArguments) -> Outcome<()> {
     let ttl_seconds = match arguments.ttl.map(|span| u32::try_from(span.ms / 1_000)) {
         Some(Ok(seconds)) => Some(seconds),
         Some(Err(_)) => {
-            return Err(Report::new(warren_model::ErrorCode::InvalidUsage)
-                .because("--ttl: it is too long")
-                .into());
+            return Err(Report::new(ErrorCode::InvalidUsage).because("--ttl: it is too long").into());
         }
         None => None,
     };

@@ -3,6 +3,7 @@
 mod agent;
 mod approval;
 mod audit;
+mod backup;
 mod bundle;
 mod chat;
 mod config;
@@ -21,6 +22,7 @@ mod peers;
 mod people;
 mod processes;
 mod queue;
+mod restore;
 mod run;
 mod runner;
 mod schedule;
@@ -62,7 +64,7 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Shell(arguments) => in_workspace(context, WorkspaceCommand::Shell(arguments)),
         TopCommand::Logs(arguments) => in_workspace(context, WorkspaceCommand::Logs(arguments)),
         TopCommand::Rm(arguments) => in_workspace(context, WorkspaceCommand::Rm(arguments)),
-        TopCommand::Peers { workspace } => block_on(peers::list_peers(context, &workspace)),
+        TopCommand::Peers(arguments) => block_on(peers::run_peers(context, &arguments)),
         TopCommand::Delegation(command) => block_on(peers::run(context, command)),
         TopCommand::Chat(arguments) => block_on(chat::run(context, arguments)),
         TopCommand::Task(command) => block_on(queue::run_task(context, command)),
@@ -81,6 +83,8 @@ pub(crate) fn run(context: &Context, command: TopCommand) -> Outcome<Exit> {
         TopCommand::Whoami => block_on(people::whoami(context)),
         TopCommand::Org(command) => block_on(people::run_org(context, command)),
         TopCommand::Bundle(command) => block_on(bundle::run(context, command)),
+        TopCommand::Backup(arguments) => block_on(backup::run(context, arguments)),
+        TopCommand::Restore(arguments) => block_on(restore::run(context, arguments)),
         TopCommand::Mcp(arguments) => block_on(mcp::run(context, &arguments)),
         TopCommand::Runner(arguments) => block_on(runner::run(context, arguments)),
         TopCommand::ModelServer(arguments) => block_on(model_server::run(context, &arguments)),

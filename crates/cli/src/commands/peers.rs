@@ -1,29 +1,89 @@
 //! `warren peers` and `warren delegation`: whom a workspace may talk to, and the work it hands on.
 
 use warren_api::client::Client;
-use warren_api::{Delegate, Delegation, DelegationState, MessagePart, Peer, TaskMessage};
+use warren_api::{
+    Delegate, Delegation, DelegationState, MessagePart, Peer, PeerCircle, PeerPolicy, TaskMessage,
+};
 use warren_doors::{Clock as _, SystemClock};
 
 use super::cursors::all_pages;
 use super::facts::{Facts, word};
 use super::queue::{WAIT_MS, tell_part};
 use super::workspace::age;
-use crate::arguments::DelegationCommand;
+use crate::arguments::{Circle, DelegationCommand, PeersArguments};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::Outcome;
 use crate::names::Names;
 use crate::workspace_name::resolve;
 
-pub(crate) async fn list_peers(context: &Context, workspace: &str) -> Outcome<Exit> {
+pub(crate) async fn run_peers(context: &Context, arguments: &PeersArguments) -> Outcome<Exit> {
     let client = context.client()?;
-    let id = resolve(&client, workspace).await?;
-    let found = client.peers(&id, "").await?.items;
+    let id = resolve(&client, &arguments.workspace).await?;
+    let is_change = arguments.circle.is_some()
+        || !(arguments.allow.is_empty() && arguments.deny.is_empty() && arguments.forget.is_empty());
+    if is_change {
+        let policy = changed_policy(&client, &id, arguments).await?;
+        let policy = client.set_peer_policy(&id, &policy).await?;
+        return tell_policy(context, &client, &policy).await;
+    }
+    if arguments.policy {
+        return tell_policy(context, &client, &client.peer_policy(&id).await?).await;
+    }
+    list_peers(context, &client, &id).await
+}
+
+/// The rule with what is asked for. Of two words about one workspace, the new one counts.
+async fn changed_policy(client: &Client, id: &str, arguments: &PeersArguments) -> Outcome<PeerPolicy> {
+    let (mut allow, mut deny, mut forget) = (Vec::new(), Vec::new(), Vec::new());
+    for (names, ids) in
+        [(&arguments.allow, &mut allow), (&arguments.deny, &mut deny), (&arguments.forget, &mut forget)]
+    {
+        for name in names {
+            ids.push(resolve(client, name).await?);
+        }
+    }
+    let mut policy = client.peer_policy(id).await?;
+    let is_named = |one: &String| allow.contains(one) || deny.contains(one) || forget.contains(one);
+    policy.allow.retain(|one| !is_named(one));
+    policy.deny.retain(|one| !is_named(one));
+    policy.allow.extend(allow);
+    policy.deny.extend(deny);
+    policy.circle = match arguments.circle {
+        Some(Circle::Nobody) => PeerCircle::Nobody,
+        Some(Circle::Family) => PeerCircle::Family,
+        Some(Circle::Org) => PeerCircle::Org,
+        None => policy.circle,
+    };
+    Ok(policy)
+}
+
+async fn tell_policy(context: &Context, client: &Client, policy: &PeerPolicy) -> Outcome<Exit> {
+    if context.output.is_json {
+        context.output.json(policy)?;
+        return Ok(Exit::OK);
+    }
+    let names = Names::of_workspaces(client).await;
+    let listed = |ids: &[String]| {
+        let all: Vec<String> = ids.iter().map(|id| names.workspace(id)).collect();
+        if all.is_empty() { "-".to_owned() } else { all.join(", ") }
+    };
+    let mut facts = Facts::default();
+    facts.add("circle", word(policy.circle));
+    facts.add("allow", listed(&policy.allow));
+    facts.add("deny", listed(&policy.deny));
+    facts.print(context)?;
+    Ok(Exit::OK)
+}
+
+async fn list_peers(context: &Context, client: &Client, id: &str) -> Outcome<Exit> {
+    let found = client.peers(id, "").await?.items;
     if context.output.is_json {
         context.output.json(&found)?;
     } else if found.is_empty() {
         context.output.note(
-            "It may talk to nobody. Its own policy and that of the others decide: see `peer-policy` in the API.",
+            "It may talk to nobody. Its own rule and that of the others decide: see `warren peers NAME --policy`, and change it \
+             with `--circle`, `--allow` and `--deny`.",
         );
     } else {
         let row = |one: &Peer| {

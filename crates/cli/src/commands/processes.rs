@@ -20,6 +20,8 @@ use crate::raw_mode;
 use crate::terminal_text::VisibleBytes;
 use crate::workspace_name::resolve;
 
+/// Of a command line, in a list.
+const SHOWN_CHARACTERS: usize = 60;
 /// How long a process has to end before somebody is told that it did not.
 const KILL_PATIENCE: Duration = Duration::from_secs(2);
 
@@ -54,7 +56,7 @@ pub(crate) async fn list(context: &Context, client: &Client, workspace: &str) ->
     } else {
         let now = SystemClock.now();
         let rows: Vec<Vec<String>> = found.iter().map(|one| row(one, now)).collect();
-        context.output.table(&["process", "program", "state", "terminal", "output", "age"], &rows)?;
+        context.output.table(&["process", "command", "state", "terminal", "output", "age"], &rows)?;
     }
     Ok(Exit::OK)
 }
@@ -62,12 +64,21 @@ pub(crate) async fn list(context: &Context, client: &Client, workspace: &str) ->
 fn row(process: &Process, now: Timestamp) -> Vec<String> {
     vec![
         process.id.to_string(),
-        process.program.clone(),
+        one_line(process.command_line.as_deref().unwrap_or(&process.program)),
         state(process),
         if process.has_pty { "yes" } else { "no" }.to_owned(),
         format!("{} bytes", process.output_bytes),
         age(&process.started_at, now),
     ]
+}
+
+/// A table has room for the beginning of a long one; `--json` has more of it.
+fn one_line(line: &str) -> String {
+    let flat: String = line.chars().map(|one| if one.is_control() { ' ' } else { one }).collect();
+    match flat.char_indices().nth(SHOWN_CHARACTERS) {
+        Some((at, _)) => format!("{}…", &flat[..at]),
+        None => flat,
+    }
 }
 
 fn state(process: &Process) -> String {

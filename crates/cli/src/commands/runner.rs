@@ -4,13 +4,15 @@ use std::cell::Cell;
 use std::path::Path;
 
 use warren_api::{
-    AnswerMessage, Claim, ClaimMessage, CreateToken, Heartbeat, HeartbeatAnswer, MintableKind, ProgressTaken,
-    RegisterRuntime, RegisteredRuntime, ReportProgress,
+    AnswerMessage, Approval, Claim, ClaimMessage, CreateToken, Heartbeat, HeartbeatAnswer, MintableKind,
+    ProgressTaken, RegisterRuntime, RegisteredRuntime, ReportProgress, RequestApproval, WithdrawApproval,
 };
 use warren_model::ErrorCode;
-use warren_runner::{ApiError, Credentials, Error, HttpApi, Settings, WarrenApi, place, work};
+use warren_runner::{
+    Adapter, AgentOptions, ApiError, Credentials, Error, HttpApi, Settings, WarrenApi, place, work,
+};
 
-use crate::arguments::RunnerArguments;
+use crate::arguments::{AdapterName, RunnerArguments};
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
@@ -23,7 +25,24 @@ const JOIN_SECONDS: u64 = 300;
 pub(crate) async fn run(context: &Context, arguments: RunnerArguments) -> Outcome<Exit> {
     let credentials = credentials(context, &arguments).await?;
     let api = TellingApi { api: HttpApi::new(context.url()?), context, was_reached: Cell::new(None) };
-    let settings = Settings { command: arguments.command, credentials, wedge_signs: arguments.wedge_sign };
+    let root = std::env::current_dir().map_err(|error| Report::local_file(Path::new("."), &error))?;
+    let options = AgentOptions {
+        root,
+        mode: arguments.mode,
+        initial_prompt: arguments.initial_prompt,
+        sessions_file: arguments.credentials.map(|folder| folder.join("acp-sessions.json")),
+        tools_url: context.environment.get("WARREN_MCP_URL").map(str::to_owned),
+        a2a_url: arguments.a2a_url,
+        ..AgentOptions::default()
+    };
+    let adapter = match arguments.adapter {
+        AdapterName::Stdio => Adapter::Stdio,
+        AdapterName::Json => Adapter::Json,
+        AdapterName::Acp => Adapter::Acp,
+        AdapterName::A2a => Adapter::A2a,
+    };
+    let (command, wedge_signs) = (arguments.command, arguments.wedge_sign);
+    let settings = Settings { command, credentials, wedge_signs, adapter, options };
     let ended = tokio::select! {
         ended = work(&api, &settings) => ended,
         _ = tokio::signal::ctrl_c() => Ok(()),
@@ -125,6 +144,28 @@ impl WarrenApi for TellingApi<'_> {
         answer: &AnswerMessage,
     ) -> Result<(), ApiError> {
         self.api.answer(token, workspace, message, answer).await
+    }
+
+    async fn ask_approval(
+        &self,
+        token: &str,
+        workspace: &str,
+        question: &RequestApproval,
+    ) -> Result<Approval, ApiError> {
+        self.api.ask_approval(token, workspace, question).await
+    }
+
+    async fn decision(&self, token: &str, approval: &str, wait_ms: u64) -> Result<Approval, ApiError> {
+        self.api.decision(token, approval, wait_ms).await
+    }
+
+    async fn withdraw(
+        &self,
+        token: &str,
+        approval: &str,
+        withdrawal: &WithdrawApproval,
+    ) -> Result<Approval, ApiError> {
+        self.api.withdraw(token, approval, withdrawal).await
     }
 }
 

@@ -99,11 +99,28 @@ pub(super) fn tell_report(context: &Context, report: &ImportReport) -> Outcome<E
         for node in &report.nodes {
             node.tier.iter().for_each(|tier| note_tier(context, &node.path, *tier));
         }
+        report.nodes.iter().for_each(|node| note_contents(context, node));
         if report.failed > 0 {
             context.output.note(&format!("{} of {} could not be made.", report.failed, report.nodes.len()));
         }
     }
-    Ok(if report.failed > 0 { Exit::FAILURE } else { Exit::OK })
+    let has_lost_files = report.nodes.iter().flat_map(|node| &node.files).any(|files| files.failed > 0);
+    Ok(if report.failed > 0 || has_lost_files { Exit::FAILURE } else { Exit::OK })
+}
+
+/// What came with a workspace out of a bundle, and what did not.
+fn note_contents(context: &Context, node: &warren_api::ImportedNode) {
+    for warning in &node.warnings {
+        context.output.note(&format!("warning: {}: {warning}", node.path));
+    }
+    let Some(files) = &node.files else { return };
+    context
+        .output
+        .note(&format!("{}: {} files were written, {} bytes.", node.path, files.written, files.bytes));
+    if files.failed > 0 {
+        context.output.note(&format!("{}: {} could not be written:", node.path, files.failed));
+        files.problems.iter().for_each(|problem| context.output.note(&format!("  {problem}")));
+    }
 }
 
 async fn list(context: &Context, client: &Client) -> Outcome<()> {

@@ -5,14 +5,17 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use warren_api::client::{Client, WorkspaceQuery};
 use warren_api::{
-    Capability, CreateWorkspace, Doors, RemovedWorkspace, Runtime, Status, Tier, Workspace, WorkspaceHealth,
+    Capability, CreateWorkspace, Doors, RemovedWorkspace, RunnerAdapter, RunnerSpec, Runtime, Status, Tier,
+    Workspace, WorkspaceHealth,
 };
 use warren_doors::{Clock as _, SystemClock};
 use warren_model::{ErrorCode, Timestamp};
 
 use super::cursors::all_pages;
 use super::facts::{Facts, word};
-use crate::arguments::{CreateArguments, ListArguments, RemoveArguments, Span, Switch};
+use crate::arguments::{
+    AdapterName, CreateArguments, LimitArguments, ListArguments, RemoveArguments, Span, Switch,
+};
 use crate::confirmation::is_confirmed;
 use crate::context::Context;
 use crate::exit::Exit;
@@ -22,6 +25,23 @@ use crate::output::Tone;
 use crate::terminal_text::visible;
 use crate::workspace_name::resolve;
 
+/// How the program is spoken with, where the command line says something about it.
+fn runner(adapter: Option<AdapterName>, mode: Option<String>, a2a_url: Option<String>) -> Option<RunnerSpec> {
+    (adapter.is_some() || mode.is_some()).then(|| RunnerSpec {
+        adapter: match adapter.unwrap_or(AdapterName::Acp) {
+            AdapterName::Stdio => RunnerAdapter::Stdio,
+            AdapterName::Json => RunnerAdapter::Json,
+            AdapterName::Acp => RunnerAdapter::Acp,
+            AdapterName::A2a => RunnerAdapter::A2a,
+        },
+        mode,
+        declares: Vec::new(),
+        idle_timeout_seconds: None,
+        start_timeout_seconds: None,
+        a2a_url,
+    })
+}
+
 pub(crate) async fn create(context: &Context, client: &Client, arguments: CreateArguments) -> Outcome<Exit> {
     let parent_id = match &arguments.parent {
         Some(parent) => Some(resolve(client, parent).await?),
@@ -30,6 +50,8 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
     let provider = provider_config(client, &arguments).await?;
     let request = CreateWorkspace {
         capabilities: capabilities(&arguments.capability)?,
+        tier: tier(arguments.tier.as_deref())?,
+        prompts: arguments.prompt.into_iter().collect(),
         parent_id,
         runtime: runtime(arguments.runtime.as_deref())?,
         hibernate_after_seconds: arguments.hibernate_after.map(seconds).transpose()?,
@@ -40,6 +62,7 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
         template: arguments.template,
         provided_env: arguments.provided_env,
         command: Some(arguments.command).filter(|command| !command.is_empty()),
+        runner: runner(arguments.adapter, arguments.mode, arguments.a2a_url).map(Box::new),
         provider,
         ..CreateWorkspace::new(arguments.name, Value::Null)
     };
@@ -61,7 +84,26 @@ pub(crate) async fn create(context: &Context, client: &Client, arguments: Create
     if workspace.status == Status::Failed {
         return Err(failed_to_open(&workspace).into());
     }
+    note_missing_agent(context, &workspace);
     Ok(Exit::OK)
+}
+
+/// An agent that nobody has started yet is waited for in vain, and the workspace fails: that is told at once.
+fn note_missing_agent(context: &Context, workspace: &Workspace) {
+    let (name, minutes) = (&workspace.name, workspace.provision_timeout_ms.div_ceil(60_000));
+    if workspace.status != Status::AwaitingAgent || is_coming(workspace) {
+        return;
+    }
+    let how = match workspace.runtime {
+        Runtime::Hosted => return,
+        Runtime::Resident => {
+            format!("name its program with `warren ws set {name} -- PROGRAM`, and restart it")
+        }
+        Runtime::External => format!("start one with `warren runner --workspace {name} -- PROGRAM`"),
+    };
+    context
+        .output
+        .note(&format!("It waits for its agent, and fails in {minutes} minutes without one: {how}."));
 }
 
 /// Absent where nothing is said of them, so that a template's stay.
@@ -117,22 +159,17 @@ fn seconds(span: Span) -> Outcome<u32> {
 /// `None`: the template says, or the server chooses.
 async fn provider_config(client: &Client, arguments: &CreateArguments) -> Outcome<Option<Value>> {
     let has_run = !arguments.allow_run.is_empty() || !arguments.allow_unrestrained.is_empty();
-    let knobs = arguments.provider_config.is_some() || has_run;
+    let has_limits = arguments.limits != LimitArguments::default();
+    let knobs = arguments.provider_config.is_some() || has_run || has_limits;
     if knobs && arguments.provider.is_none() && arguments.template.is_some() {
-        let problem =
-            "--provider-config and --allow-run need --provider: a template's provider is replaced whole";
+        let problem = "--provider-config, --allow-run and limits need --provider: a template's provider is replaced whole";
         return Err(Report::new(ErrorCode::InvalidUsage).because(problem).into());
     }
     if !knobs && arguments.provider.is_none() {
         return Ok(None);
     }
-    let mut config = match &arguments.provider_config {
-        Some(text) => serde_json::from_str::<Map<String, Value>>(text).map_err(|error| {
-            Report::new(ErrorCode::InvalidUsage)
-                .because(format!("--provider-config is not a JSON object: {error}"))
-        })?,
-        None => Map::new(),
-    };
+    let mut config = config_object(arguments.provider_config.as_deref())?;
+    put_limits(&mut config, &arguments.limits);
     let kind = match &arguments.provider {
         Some(kind) => kind.clone(),
         None => default_kind(client).await?,
@@ -143,6 +180,46 @@ async fn provider_config(client: &Client, arguments: &CreateArguments) -> Outcom
         config.insert("run".into(), json!({ "allow": allow, "allow_unrestrained": unrestrained }));
     }
     Ok(Some(Value::Object(config)))
+}
+
+pub(super) fn config_object(text: Option<&str>) -> Outcome<Map<String, Value>> {
+    let Some(text) = text else { return Ok(Map::new()) };
+    serde_json::from_str(text).map_err(|error| {
+        let problem = format!("--provider-config is not a JSON object: {error}");
+        Report::new(ErrorCode::InvalidUsage).because(problem).into()
+    })
+}
+
+/// What is said by an option of its own stands over what the JSON says.
+pub(super) fn put_limits(config: &mut Map<String, Value>, limits: &LimitArguments) {
+    let box_limits = [
+        ("memory_mb", limits.memory_mb.map(Value::from)),
+        ("cpus", limits.cpus.map(Value::from)),
+        ("pids", limits.pids.map(Value::from)),
+        ("tmp_mb", limits.tmp_mb.map(Value::from)),
+        ("disk_mb", limits.disk_mb.map(Value::from)),
+    ];
+    let said: Vec<_> = box_limits.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    if !said.is_empty() {
+        let known = config.entry("limits").or_insert_with(|| json!({}));
+        if !known.is_object() {
+            *known = json!({});
+        }
+        for (name, value) in said {
+            known[name] = value;
+        }
+    }
+    if let Some(max) = limits.max_file_mb {
+        config.insert("max_file_mb".into(), max.into());
+    }
+}
+
+pub(super) fn tier(name: Option<&str>) -> Outcome<Option<Tier>> {
+    let Some(name) = name else { return Ok(None) };
+    from_name(name).map(Some).map_err(|_| {
+        let problem = format!("--tier: `{name}` is not one of basic, extended, privileged");
+        Report::new(ErrorCode::InvalidUsage).because(problem).into()
+    })
 }
 
 /// The kind of provider that the server gives to whoever names none.
@@ -160,7 +237,7 @@ pub(super) async fn default_kind(client: &Client) -> Outcome<String> {
         .into())
 }
 
-fn capabilities(names: &[String]) -> Outcome<Option<Vec<Capability>>> {
+pub(super) fn capabilities(names: &[String]) -> Outcome<Option<Vec<Capability>>> {
     if names.is_empty() {
         return Ok(None);
     }

@@ -1,10 +1,11 @@
 //! `warren ws set`: changing a workspace that is there.
 
+use serde_json::{Value, json};
 use warren_api::client::Client;
-use warren_api::{Doors, PatchWorkspace};
+use warren_api::{BehindOf, Doors, PatchWorkspace};
 use warren_model::ErrorCode;
 
-use super::workspace::{network_policy, told};
+use super::workspace::{capabilities, config_object, network_policy, put_limits, tier, told};
 use crate::arguments::{SetArguments, Span, Switch};
 use crate::context::Context;
 use crate::exit::Exit;
@@ -13,6 +14,7 @@ use crate::workspace_name::resolve;
 
 pub(crate) async fn set(context: &Context, client: &Client, arguments: SetArguments) -> Outcome<Exit> {
     let id = resolve(client, &arguments.workspace).await?;
+    let provider = provider_changes(&arguments)?;
     let parent_id = match arguments.parent.map(taken_back_if_empty) {
         Some(Some(parent)) => Some(Some(resolve(client, &parent).await?)),
         Some(None) => Some(None),
@@ -33,6 +35,10 @@ pub(crate) async fn set(context: &Context, client: &Client, arguments: SetArgume
         }
     };
     let patch = PatchWorkspace {
+        provider,
+        capabilities: capabilities(&arguments.capability)?.map(Some),
+        tier: tier(arguments.tier.as_deref())?,
+        prompts: arguments.prompt.into_iter().map(|(name, text)| (name, taken_back_if_empty(text))).collect(),
         doors,
         name: arguments.name,
         parent_id,
@@ -45,7 +51,26 @@ pub(crate) async fn set(context: &Context, client: &Client, arguments: SetArgume
         model: arguments.model.map(taken_back_if_empty),
         ..PatchWorkspace::default()
     };
-    told(context, &client.patch_workspace(&id, &patch, None).await?)
+    let workspace = client.patch_workspace(&id, &patch, None).await?;
+    let needs_box = patch.provider.is_some() || patch.capabilities.is_some();
+    if needs_box && workspace.behind_of == Some(BehindOf::Change) {
+        context.output.note("It is brought up anew for that: what ran in it ends, and its files stay.");
+    }
+    told(context, &workspace)
+}
+
+/// Fields of the provider's config; what is not said stays.
+fn provider_changes(arguments: &SetArguments) -> Outcome<Option<Value>> {
+    let mut config = config_object(arguments.provider_config.as_deref())?;
+    put_limits(&mut config, &arguments.limits());
+    if let Some(image) = &arguments.image {
+        config.insert("image".into(), image.as_str().into());
+    }
+    let (allow, unrestrained) = (&arguments.allow_run, &arguments.allow_unrestrained);
+    if !allow.is_empty() || !unrestrained.is_empty() {
+        config.insert("run".into(), json!({ "allow": allow, "allow_unrestrained": unrestrained }));
+    }
+    Ok(Some(Value::Object(config)).filter(|config| config.as_object().is_some_and(|all| !all.is_empty())))
 }
 
 fn taken_back_if_empty(text: String) -> Option<String> {

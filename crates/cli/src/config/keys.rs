@@ -77,8 +77,13 @@ fn number(text: &str) -> Option<Value> {
 }
 
 /// Flags of `warren up` that set a key.
-pub(crate) const FLAGS: [(&str, &str); 3] =
-    [("server.listen", "--listen"), ("database.url", "--database"), ("log.format", "--log-format")];
+pub(crate) const FLAGS: [(&str, &str); 5] = [
+    ("server.listen", "--listen"),
+    ("server.role", "--role"),
+    ("server.replica_url", "--replica-url"),
+    ("database.url", "--database"),
+    ("log.format", "--log-format"),
+];
 
 /// Variables whose name does not follow from the key.
 const SHORT_VARIABLES: [(&str, &str); 1] = [("log.filter", "WARREN_LOG")];

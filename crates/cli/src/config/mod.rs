@@ -41,6 +41,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use warren_doors::Environment;
+use warren_fleet::Role;
 use warren_model::Limits;
 use warren_providers::DockerSettings;
 use warren_rules::boxes::image_registries::{AllowedRegistries, DEFAULT_REGISTRIES};
@@ -151,6 +152,29 @@ pub struct ServerSection {
     pub allowed_origins: Vec<String>,
     /// Whether `/metrics` answers without a token.
     pub public_metrics: bool,
+    /// What this Warren does among several on one PostgreSQL: `all`, or only one part. `api` serves clients, opens no boxes and does nothing in the background; `worker` opens boxes, works on sessions, schedules and sweeps, and serves nobody but other replicas.
+    pub role: RoleName,
+    /// Where the other Warrens on the same PostgreSQL reach this one, such as `http://10.0.0.5:7878`: requests for boxes that it has are passed on there. Absent: the address it listens on, unless that is a loopback address or all addresses.
+    pub replica_url: Option<String>,
+}
+
+/// What a Warren does among several on one database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RoleName {
+    All,
+    Api,
+    Worker,
+}
+
+impl RoleName {
+    pub(crate) fn role(self) -> Role {
+        match self {
+            Self::All => Role::All,
+            Self::Api => Role::Api,
+            Self::Worker => Role::Worker,
+        }
+    }
 }
 
 impl ServerSection {
@@ -169,6 +193,8 @@ impl Default for ServerSection {
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             public_metrics: false,
+            role: RoleName::All,
+            replica_url: None,
         }
     }
 }

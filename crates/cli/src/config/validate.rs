@@ -1,8 +1,9 @@
 //! What types alone cannot say about the tree.
 
+use warren_outbound::Relay;
 use warren_rules::boxes::image_registries::AllowedRegistries;
 
-use super::Config;
+use super::{Config, RoleName};
 
 /// No wait, no retry: these make sense.
 const MAY_BE_ZERO: [&str; 9] = [
@@ -50,6 +51,22 @@ pub(super) fn complaints(config: &Config) -> Vec<Complaint> {
             format!(
                 "`{url}` is not an origin; write for example `https://warren.example.com`, without a path"
             ),
+        ));
+    }
+    if let Some(url) = server.replica_url.as_ref().filter(|url| Relay::check_url(url).is_err()) {
+        found.push((
+            "server.replica_url".to_owned(),
+            format!(
+                "`{url}` is not where a replica can be reached; write for example `http://10.0.0.5:7878`, without a path"
+            ),
+        ));
+    }
+    if server.role != RoleName::All && !is_shared(config) {
+        found.push((
+            "server.role".to_owned(),
+            "only Warrens on one PostgreSQL share work; on SQLite there is one, which does all of it. Set `database.url` \
+             to `postgres://…`, or leave the role at `all`"
+                .to_owned(),
         ));
     }
     let is_local = server.listen.ip().is_loopback() && server.allowed_hosts.is_empty();
@@ -119,6 +136,12 @@ fn is_host(text: &str) -> bool {
 fn is_origin(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     rest.is_some_and(is_host)
+}
+
+/// Whether several Warrens can be on this database.
+fn is_shared(config: &Config) -> bool {
+    let url = config.database.url.as_deref().unwrap_or_default();
+    url.starts_with("postgres://") || url.starts_with("postgresql://")
 }
 
 fn is_database_address(url: &str) -> bool {

@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use warren_fleet::LastBackup;
+
 use super::Check;
 use crate::context::Context;
 
@@ -13,7 +15,9 @@ const TOO_LITTLE_SPACE: u64 = 100 * MIB;
 
 pub(super) fn checks(context: &Context) -> Vec<Check> {
     match context.data_path() {
-        Ok(path) => vec![folder(&path), space(&path)],
+        Ok(path) => {
+            [Some(folder(&path)), Some(space(&path)), last_backup(&path)].into_iter().flatten().collect()
+        }
         Err(_) => {
             vec![Check::ok(AREA, "folder", "unknown").fail("Set HOME, or name a folder with `--data DIR`.")]
         }
@@ -43,6 +47,18 @@ fn folder(path: &Path) -> Check {
         }
         Err(error) => check(format!("{shown}: {error}")).fail("Choose another one with `--data`."),
     }
+}
+
+/// Absent where no server has run yet.
+fn last_backup(path: &Path) -> Option<Check> {
+    crate::data_folder::sign_of_use(path)?;
+    let check = |finding: String| {
+        Check::ok(AREA, "last backup", finding).effect("What was written since is lost with the disk.")
+    };
+    Some(match LastBackup::read(path) {
+        Some(LastBackup { at }) => check(format!("taken through the server at {at}")),
+        None => check("none was taken through the server".to_owned()),
+    })
 }
 
 /// Of the nearest folder that exists.

@@ -111,7 +111,7 @@ async fn put_together(
     // The lock of the data folder is held by this process alone.
     let is_alone = !store.is_shared();
     let replica = if store.is_shared() {
-        Replica::new(&folder.replica(&*entropy)?, services.clone())
+        Replica::new(&folder.replica(&*entropy)?, services.clone()).with_role(config.server.role.role())
     } else {
         Replica::alone(services.clone())
     };
@@ -141,6 +141,7 @@ async fn put_together(
         keys,
         config: config.fleet.to_config(),
         replica,
+        data_folder: folder.path.clone(),
         kept_from_boxes: &config.models.secret_names() | &config.network.secret_names(),
         probe: Arc::new(agents.clone()),
     });
@@ -148,6 +149,7 @@ async fn put_together(
         allowed_hosts: config.server.served_hosts(),
         allowed_origins: config.server.allowed_origins.clone(),
         has_public_metrics: config.server.public_metrics,
+        replica_url: config.server.replica_url.clone(),
     };
     let exchange = Exchange::new(ExchangeParts {
         fleet: fleet.clone(),

@@ -30,6 +30,7 @@ use crate::data_folder::DataFolder;
 use crate::exit::Exit;
 use crate::failure::{Outcome, Report};
 use assemble::Assembled;
+pub(crate) use secret_keys::FILE_NAME as KEY_FILE_NAME;
 
 /// How long a provider may think about whether it can be used, before people are told that all is ready.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(500);
@@ -69,6 +70,8 @@ async fn availability(fleet: &Fleet) -> Vec<(ProviderKind, Option<String>)> {
 fn overrides(arguments: &UpArguments) -> Overrides {
     let given = [
         ("server.listen", &arguments.listen),
+        ("server.role", &arguments.role),
+        ("server.replica_url", &arguments.replica_url),
         ("database.url", &arguments.database),
         ("log.format", &arguments.log_format),
     ];

@@ -16,7 +16,7 @@ use crate::data_folder::DataFolder;
 use crate::failure::{Outcome, Report};
 
 /// In the data folder, when nothing else is configured.
-const FILE_NAME: &str = "secrets.key";
+pub(crate) const FILE_NAME: &str = "secrets.key";
 /// How long a key command may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 

@@ -49,7 +49,10 @@ fn memory_is_set_found_and_forgotten_from_the_command_line() {
     machine.run(&["memory", "set", "lead", "how to/build", "make all"]).expect_ok();
     machine.run(&["memory", "set", "lead", "colour", "blue", "--scope", "org"]).expect_ok();
     assert_eq!(machine.run(&["memory", "get", "lead", "how to/build"]).expect_ok().text(), "make all\n");
-    machine.run(&["memory", "get", "lead", "colour", "--json"]).expect_error(3, "memory_not_found");
+    // What `ls` shows is found, in the nearest scope that has it.
+    assert_eq!(machine.run(&["memory", "get", "lead", "colour"]).expect_ok().text(), "blue\n");
+    let own = ["memory", "get", "lead", "colour", "--scope", "local", "--json"];
+    machine.run(&own).expect_error(3, "memory_not_found");
     let all = machine.run(&["memory", "ls", "lead", "--json"]).expect_ok().json();
     assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
     let found = machine.run(&["memory", "search", "lead", "mak", "--json"]).expect_ok().json();

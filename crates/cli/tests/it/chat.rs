@@ -77,6 +77,8 @@ async fn a_person_talks_with_an_agent_from_the_command_line() {
     let id = listed[1]["id"].as_str().unwrap();
     let more = machine.run(&["chat", "echo", "again", "--conversation", id, "--json"]).expect_ok().json();
     assert_eq!((&more["conversation_id"], &more["author"]["kind"]), (&json!(id), &json!("workspace")));
+    let last = machine.run(&["chat", "echo", "more", "--conversation", "last", "--json"]).expect_ok().json();
+    assert_eq!(last["conversation_id"], json!(id), "where something was said last");
     let shown = machine.run(&["chat", "show", "echo", id]).expect_ok().text();
     assert!(shown.contains("hello there\n") && shown.contains("echo: again\n"), "{shown}");
     let failed = machine.run(&["chat", "echo", "fail", "--conversation", id]);

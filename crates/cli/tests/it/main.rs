@@ -4,6 +4,7 @@
 
 mod agents;
 mod audit;
+mod backups;
 mod boxes;
 mod chat;
 mod config;
@@ -16,6 +17,7 @@ mod first_minutes;
 mod images;
 mod kill_loop;
 mod lifecycle_kills;
+mod list_kills;
 mod mcp;
 mod message_kills;
 mod model_server;
@@ -27,6 +29,8 @@ mod postgres_server;
 mod processes;
 mod pty;
 mod refusals;
+mod resident_agents;
+mod roles;
 mod runners;
 mod secrets;
 mod session_kills;

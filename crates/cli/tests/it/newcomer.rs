@@ -229,3 +229,70 @@ fn work_is_handed_to_a_peer_at_the_command_line() {
     let listed = machine.run(&["delegation", "ls", "lead"]).expect_ok().text();
     assert!(listed.contains("completed") && listed.contains(" worker "), "{listed}");
 }
+
+// S10
+#[test]
+fn a_workspace_that_waits_for_an_agent_says_how_one_comes() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    for (runtime, told) in
+        [("resident", "warren ws set waits-resident -- PROGRAM"), ("external", "warren runner --workspace")]
+    {
+        let name = format!("waits-{runtime}");
+        let made = machine.run(&["ws", "create", &name, "--runtime", runtime]).expect_ok();
+        assert!(made.stderr.contains("fails in 10 minutes") && made.stderr.contains(told), "{made:?}");
+    }
+}
+
+// F3, S10
+#[test]
+fn what_a_workspace_is_given_is_changed_at_the_command_line() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    machine.run(&["ws", "create", "demo", "--memory-mb", "200", "--prompt", "system=Be kind."]).expect_ok();
+    machine.run(&["exec", "demo", "sh", "-c", "echo kept > kept.txt"]).expect_ok();
+    let show = || machine.run(&["ws", "show", "demo", "--json"]).expect_ok().json();
+    assert_eq!(show()["provider"]["limits"]["memory_mb"], 200);
+    let set = ["ws", "set", "demo", "--memory-mb", "128", "--pids", "64", "--max-file-mb", "2"];
+    machine.run(&[&set[..], &["--prompt", "system=Be terse."]].concat()).expect_ok();
+    let shown = show();
+    let limits = &shown["provider"]["limits"];
+    assert_eq!(
+        (&limits["memory_mb"], &limits["pids"], &limits["disk_mb"]),
+        (&128.into(), &64.into(), &10_240.into())
+    );
+    assert_eq!(shown["agent"]["prompts"]["system"], "Be terse.");
+    // Whoever uses it next finds it with the new limits, and with its files.
+    let until_there = || {
+        (0..200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            show()["status"] == "online"
+        })
+    };
+    assert!(until_there());
+    assert_eq!(machine.run(&["exec", "demo", "cat", "kept.txt"]).expect_ok().text(), "kept\n");
+    assert_eq!(show()["health"]["registry"]["limits"]["max_file_mb"], 2, "{}", show());
+    machine.run(&["ws", "set", "demo", "--tier", "huge", "--json"]).expect_error(2, "invalid_usage");
+    machine.run(&["ws", "set", "demo", "--memory-mb", "1", "--json"]).expect_error(1, "invalid_config");
+}
+
+// X3, S10
+#[test]
+fn whom_a_workspace_may_talk_to_is_said_at_the_command_line() {
+    let machine = Machine::new();
+    let _server = machine.start();
+    for name in ["lead", "worker", "other"] {
+        machine.run(&["ws", "create", name, "--provider", "memory"]).expect_ok();
+    }
+    let peers = || machine.run(&["peers", "lead"]).expect_ok().text();
+    assert!(peers().contains("worker") && peers().contains("other"));
+    let policy =
+        machine.run(&["peers", "lead", "--circle", "nobody", "--allow", "worker"]).expect_ok().text();
+    assert!(policy.contains("nobody") && policy.contains("worker"), "{policy}");
+    assert!(peers().contains("worker") && !peers().contains("other"));
+    machine.run(&["peers", "lead", "--circle", "family", "--deny", "worker"]).expect_ok();
+    assert!(!peers().contains("worker") && peers().contains("other"), "the new word counts");
+    machine.run(&["peers", "lead", "--forget", "worker"]).expect_ok();
+    let policy = machine.run(&["peers", "lead", "--policy", "--json"]).expect_ok().json();
+    assert_eq!(policy, serde_json::json!({ "circle": "family" }));
+}

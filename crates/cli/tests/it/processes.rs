@@ -59,6 +59,8 @@ fn a_process_is_started_listed_read_and_ended() {
     let process =
         machine.run(&["ws", "start", "demo", "--json", "--", "printf", "a\\377b"]).expect_ok().json();
     assert_eq!((&process["id"], &process["program"]), (&json!(2), &json!("printf")));
+    let listed = machine.run(&["ws", "ps", "demo"]).expect_ok().text();
+    assert!(listed.contains("echo out $A; echo err >&2; sleep 600"), "{listed}");
     let text = || machine.run(&["ws", "logs", "demo", "1"]).expect_ok().text();
     wait_until("the output", || text() == "out 1\nerr\n");
     assert_eq!(machine.run(&["ws", "logs", "demo", "2", "--follow"]).expect_ok().stdout, b"a\xffb");

@@ -84,15 +84,24 @@ fn a_bundle_goes_from_one_machine_to_another() {
     let (_one, _other) = (from.start(), to.start());
     from.run(&["ws", "create", "lead", "--provider", "memory", "--role", "boss"]).expect_ok();
     from.run(&["ws", "create", "below", "--provider", "memory", "--parent", "lead"]).expect_ok();
-    from.run(&["bundle", "export", "lead", "-o", "lead.json"]).expect_ok();
+    std::fs::write(from.path().join("hello.txt"), "hello").unwrap();
+    from.run(&["ws", "cp", "hello.txt", "below:docs/hello.txt"]).expect_ok();
+    from.run(&["memory", "set", "lead", "build", "make all"]).expect_ok();
+    from.run(&["peers", "lead", "--circle", "nobody", "--allow", "below"]).expect_ok();
+    from.run(&["bundle", "export", "lead", "--files", "-o", "lead.json"]).expect_ok();
     let bundle = std::fs::read(from.path().join("lead.json")).unwrap();
     std::fs::write(to.path().join("lead.json"), &bundle).unwrap();
     let report = to.run(&["bundle", "import", "lead.json", "--json"]).expect_ok().json();
     assert_eq!(report["created"], 2);
-    let again = to.run(&["bundle", "export", "lead"]).expect_ok().json();
+    assert_eq!(report["nodes"][1]["files"]["written"], 1, "{report}");
+    assert_eq!(to.run(&["ws", "files", "cat", "below", "docs/hello.txt"]).expect_ok().text(), "hello");
+    assert_eq!(to.run(&["memory", "get", "lead", "build"]).expect_ok().text(), "make all\n");
+    let policy = to.run(&["peers", "lead", "--policy"]).expect_ok().text();
+    assert!(policy.lines().any(|line| line.starts_with("allow ") && line.ends_with(" below")), "{policy}");
+    let again = to.run(&["bundle", "export", "lead", "--files"]).expect_ok().json();
     let first: serde_json::Value = serde_json::from_slice(&bundle).unwrap();
     assert_eq!(again["root"], first["root"]);
-    let newer = String::from_utf8(bundle).unwrap().replace("\"version\": 1", "\"version\": 9");
+    let newer = String::from_utf8(bundle).unwrap().replace("\"version\": 2", "\"version\": 9");
     std::fs::write(to.path().join("newer.json"), newer).unwrap();
     to.run(&["bundle", "import", "newer.json", "--json"]).expect_error(1, "bundle_newer");
 }

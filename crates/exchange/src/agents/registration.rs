@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use warren_fleet::{Fleet, Register, Registered};
-use warren_model::{ErrorCode, Workspace};
+use warren_model::{ErrorCode, Registration, Workspace};
 use warren_outbound::{Connector, Refused};
 use warren_rules::outbound::{UrlUse, card_urls};
 use warren_service::{Error, Identity};
@@ -52,6 +52,16 @@ impl Registrations {
             self.check_card(card).await?;
         }
         self.fleet.runtimes.register(who, register).await
+    }
+
+    /// Puts another card in the place of the one that a runtime registered with, once its URLs were judged in the same way.
+    #[tracing::instrument(name = "exchange.registrations.change_card", skip_all)]
+    pub async fn change_card(&self, who: &Identity, card: Option<Value>) -> Result<Registration, Error> {
+        self.fleet.runtimes.check_card_change(who, card.as_ref()).await?;
+        if let Some(card) = &card {
+            self.check_card(card).await?;
+        }
+        self.fleet.runtimes.change_card(who, card).await
     }
 
     /// Judges every URL of an agent card by the code that judges calls (sec/A05). Where messages are sent to must lead

@@ -199,14 +199,19 @@ impl Upkeep {
         }
     }
 
-    /// Workspaces whose status changed, or whose runtime registered, after this event.
+    /// Workspaces whose status changed, or whose runtime registered or has another card, after this event.
     async fn new_statuses(&self, after: u64) -> Result<(Vec<WorkspaceId>, u64), Error> {
         let query = warren_store::EventQuery { after, org_id: None, workspace_id: None, limit: 500 };
         let page = self.context.store().read(move |tx| tx.events(&query).map_err(Error::from)).await?;
         let next = page.rows.last().map_or(after, |event| event.seq).max(page.next.unwrap_or(0));
         let is_sign = |kind| {
-            use EventKind::{WorkspaceRegistered, WorkspaceRemoved, WorkspaceStatusChanged};
-            matches!(kind, WorkspaceStatusChanged | WorkspaceRegistered | WorkspaceRemoved)
+            use EventKind::{
+                WorkspaceCardChanged, WorkspaceRegistered, WorkspaceRemoved, WorkspaceStatusChanged,
+            };
+            matches!(
+                kind,
+                WorkspaceStatusChanged | WorkspaceRegistered | WorkspaceCardChanged | WorkspaceRemoved
+            )
         };
         let ids = page.rows.iter().filter(|event| is_sign(event.kind)).filter_map(|event| event.workspace_id);
         Ok((ids.filter(|id| self.deliveries.0.lanes.is_waiting(*id)).collect(), next))

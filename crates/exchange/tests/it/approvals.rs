@@ -160,3 +160,29 @@ async fn a_policy_decides_and_is_named() {
         assert_eq!(decided.decided_by.unwrap().id, "policy/office hours");
     }
 }
+
+// A82: whoever asked waits no more
+#[tokio::test]
+async fn a_question_is_void_once_who_asked_it_takes_it_back_and_says_why() {
+    for bed in ExchangeBed::on_each_store().await {
+        let (of, own) = agent(&bed).await;
+        let id = ask(&bed, of, &own).await;
+        let approvals = &bed.exchange.approvals;
+        let note = || Some("its program ended".to_owned());
+        let others = approvals.withdraw(&bed.operator, id, note()).await.unwrap_err();
+        assert_eq!(others.code, ErrorCode::Forbidden, "only who asked");
+        let void = approvals.withdraw(&own, id, note()).await.unwrap();
+        assert_eq!((void.state, void.note.as_deref()), (ApprovalState::Void, Some("its program ended")));
+        assert_eq!(approvals.withdraw(&own, id, None).await.unwrap().note, note(), "twice is once");
+        let late = decide(&bed, &bed.operator, id, ApprovalDecision::Approve).await.unwrap_err();
+        assert_eq!(late.code, ErrorCode::ApprovalOver);
+        assert_eq!(bed.events(EventKind::ApprovalDecided).await.len(), 1);
+        let decided = ask(&bed, of, &own).await;
+        decide(&bed, &bed.operator, decided, ApprovalDecision::Approve).await.unwrap();
+        let over = approvals.withdraw(&own, decided, note()).await.unwrap_err();
+        assert_eq!(
+            (over.code, state(&bed, decided).await),
+            (ErrorCode::ApprovalOver, ApprovalState::Approved)
+        );
+    }
+}

@@ -58,3 +58,26 @@ async fn a_card_with_an_internal_url_is_refused_when_it_is_kept_and_costs_no_tok
         register(json!({ "url": PUBLIC })).await.unwrap();
     }
 }
+
+// F10, sec/A05: a change is judged as a registration is; the control is in the test
+#[tokio::test]
+async fn a_card_that_is_changed_is_judged_like_one_that_is_registered() {
+    for bed in ExchangeBed::on_each_store().await {
+        let id = bed.workspace().await.id;
+        let registrations = &bed.exchange.registrations;
+        let register = Register { agent_card: Some(json!({ "url": PUBLIC })), ..Register::default() };
+        let registered = registrations.register(&bed.join_token(id).await, register).await.unwrap();
+        let runner = bed.fleet.tokens.identify(registered.credential.secret.reveal()).await.unwrap();
+        for card in INTERNAL.into_iter().flat_map(cards) {
+            let refused = registrations.change_card(&runner, Some(card.clone())).await.unwrap_err();
+            assert_eq!(refused.code, ErrorCode::OutboundRefused, "{card}");
+            assert!(refused.detail.as_ref().unwrap().starts_with("agent_card."), "{refused}");
+        }
+        let kept = bed.fleet.runtimes.registration(id).await.unwrap().unwrap();
+        assert_eq!(kept.agent_card, Some(json!({ "url": PUBLIC })), "a refused one changes nothing");
+        let other = json!({ "url": PUBLIC, "name": "other" });
+        let changed = registrations.change_card(&runner, Some(other.clone())).await.unwrap();
+        assert_eq!(changed.agent_card, Some(other));
+        assert_eq!(registrations.change_card(&runner, None).await.unwrap().agent_card, None);
+    }
+}

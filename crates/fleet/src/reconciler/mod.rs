@@ -1,6 +1,7 @@
 //! Brings workspaces to what is wanted of them, as `rules::reconcile` decides: one worker per workspace at a time, which asks
 //! again after each step.
 
+mod of_others;
 mod removal;
 mod startup;
 mod under_way;
@@ -91,7 +92,7 @@ impl Reconciler {
             let step = next_step(&row);
             // The replica that has the box finds it by the sweep `catching_up`.
             if step != Step::Rest && self.parts.replicas.is_elsewhere(id).await? {
-                return Ok(());
+                return self.parts.replicas.leave_to_others(id).await;
             }
             match step {
                 Step::Rest => return Ok(()),
@@ -144,6 +145,8 @@ impl Reconciler {
         let (signal, reason) = match opened {
             Ok(()) => (Signal::PlaceReady, None),
             Err(error) if self.parts.context.is_stopping() => return Err(error.into()),
+            // Another replica was faster: it is no failure, and not ours any more.
+            Err(error) if error.code() == ErrorCode::WorkspaceElsewhere => return Ok(()),
             Err(error) => {
                 tracing::warn!(workspace.id = %row.id, %error, "a workspace could not be opened");
                 (Signal::PlaceFailed, Some(error.to_string()))

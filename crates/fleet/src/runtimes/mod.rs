@@ -5,7 +5,7 @@ mod probes;
 pub(crate) use probes::Probes;
 pub use probes::{NoProbe, RuntimeProbe};
 
-use warren_model::event::{WorkspaceHeartbeat, WorkspaceRegistered};
+use warren_model::event::{WorkspaceCardChanged, WorkspaceHeartbeat, WorkspaceRegistered};
 use warren_model::session::PhaseKind;
 use warren_model::{
     AuditAction, AuditDetails, ErrorCode, MadeWithToken, NewEvent, Principal, Registration, ReportDoubt,
@@ -156,6 +156,60 @@ impl Runtimes {
         })
     }
 
+    /// Whether this caller may describe itself so. Asked before the URLs of the card are judged, as when it registers.
+    pub async fn check_card_change(
+        &self,
+        who: &Identity,
+        card: Option<&serde_json::Value>,
+    ) -> Result<(), Error> {
+        let id = reporting(who)?;
+        check_card(card)?;
+        let row = self.context.store().read(move |tx| tx.workspace(id).map_err(Error::from)).await?;
+        let row = row.ok_or_else(|| Error::new(ErrorCode::WorkspaceNotFound))?;
+        check_may_have_card(&row, card)
+    }
+
+    /// Puts another card in the place of the one that the runtime registered with; `None` takes it away. Only the runtime of
+    /// the latest boot has a say in it. A proof of life, as a report is.
+    #[tracing::instrument(name = "fleet.runtimes.change_card", skip_all, fields(workspace.id = who.token.workspace_id.map(tracing::field::display)))]
+    pub async fn change_card(
+        &self,
+        who: &Identity,
+        card: Option<serde_json::Value>,
+    ) -> Result<Registration, Error> {
+        let id = reporting(who)?;
+        check_card(card.as_ref())?;
+        let (inputs, actor) = (self.context.inputs(&who.principal, self.config), Actor::of(who));
+        let token_id = who.token.id;
+        let changed = self
+            .context
+            .write_with_retries(true, move |tx| {
+                let row = live_row(tx, id)?;
+                check_may_have_card(&row, card.as_ref())?;
+                // A boot that came meanwhile has said how it describes itself.
+                if tx.token(token_id)?.is_none_or(|token| token.revoked_at.is_some()) {
+                    return Err(Error::new(ErrorCode::TokenExpired));
+                }
+                let Some(known) = tx.registration(id)? else {
+                    return Err(Error::new(ErrorCode::TokenExpired));
+                };
+                if known.agent_card == card {
+                    return Ok(known);
+                }
+                let registration = Registration { agent_card: card.clone(), ..known };
+                tx.put_registration(&registration)?;
+                let data = WorkspaceCardChanged { boots: registration.boots, has_card: card.is_some() };
+                let event = event_of(&row, &inputs.by, inputs.now, data);
+                tx.append_event(&event)?;
+                let (action, details) = (AuditAction::RuntimeCardChanged, AuditDetails::Event(event.data));
+                tx.append_audit(&actor.did_to_workspace(inputs.now, action, id, &details))?;
+                Ok(registration)
+            })
+            .await?;
+        self.note_sign_of_life(who).await;
+        Ok(changed)
+    }
+
     /// Looks at the sessions of a hosted workspace: how many work shows whether it is busy, and from when on it may sleep.
     #[tracing::instrument(name = "fleet.runtimes.note_sessions", level = "debug", skip_all, fields(workspace.id = %id))]
     pub async fn note_sessions(&self, id: WorkspaceId) -> Result<(), Error> {
@@ -166,10 +220,7 @@ impl Runtimes {
     /// Takes a report of the runtime that holds this credential. What it does not mention stays as it was.
     #[tracing::instrument(name = "fleet.runtimes.heartbeat", level = "debug", skip_all, fields(workspace.id = who.token.workspace_id.map(tracing::field::display)))]
     pub async fn heartbeat(&self, who: &Identity, mut report: RuntimeReport) -> Result<Heard, Error> {
-        let (TokenKind::Runner, Some(id)) = (who.token.kind, who.token.workspace_id) else {
-            let detail = "a runtime reports with the credential that it got when it registered";
-            return Err(Error::with_detail(ErrorCode::Forbidden, detail));
-        };
+        let id = reporting(who)?;
         self.mask_report(who, id, &mut report).await;
         let inputs = self.context.inputs(&who.principal, self.config);
         let heard = self
@@ -340,6 +391,17 @@ fn joining(who: &Identity) -> Result<WorkspaceId, Error> {
         (TokenKind::Join, Some(id)) => Ok(id),
         _ => {
             let detail = "a runtime registers with a join token";
+            Err(Error::with_detail(ErrorCode::Forbidden, detail))
+        }
+    }
+}
+
+/// The workspace whose runtime this caller is.
+fn reporting(who: &Identity) -> Result<WorkspaceId, Error> {
+    match (who.token.kind, who.token.workspace_id) {
+        (TokenKind::Runner, Some(id)) => Ok(id),
+        _ => {
+            let detail = "a runtime reports with the credential that it got when it registered";
             Err(Error::with_detail(ErrorCode::Forbidden, detail))
         }
     }

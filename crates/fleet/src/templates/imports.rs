@@ -7,24 +7,28 @@
 //! ```
 //!
 //! What is wrong with the request as a whole (a parent that is not there, a tree too deep) fails it whole. What is wrong
-//! with one workspace is its own entry, and those below it are told that their parent is missing; the rest is made.
+//! with one workspace is its own entry, and those below it are told that their parent is missing; the rest is made. Of a
+//! bundle, nothing is made then: half of one would have rules about workspaces that are not there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warren_model::{
-    Blueprint, Desired, ErrorCode, OrgId, SecretName, SecretOwner, Status, Timestamp, Workspace, WorkspaceId,
-    WorkspaceName, WorkspaceSpec, env_problem,
+    Blueprint, BundlePeer, BundlePeers, Desired, ErrorCode, Memory, OrgId, PeerPolicy, SecretName,
+    SecretOwner, Status, Timestamp, Workspace, WorkspaceId, WorkspaceName, WorkspaceSpec, env_problem,
 };
+use warren_rules::lifecycle::bundles::{peers_from_bundle, peers_of_old_bundle};
 use warren_rules::lifecycle::signal_towards;
 use warren_rules::lifecycle::templates::{self, Library, Node};
-use warren_service::{Action, Actor, Context, Error, Identity};
+use warren_service::{Action, Actor, Context, Error, Identity, Redactors};
 use warren_store::{ReadTx, SecretQuery, WriteTx};
 
+use super::bundled::{FromBundle, MemoryDrafting};
 use super::load;
 use crate::lifecycle::{SignalOptions, Signals, TxInputs, apply_signal};
 use crate::orgs::{Grant, WorkspaceRoom};
 use crate::secrets::SecretValues;
 use crate::workspaces::ancestry::check_parent;
+use crate::workspaces::initial_schedules::{self, InitialSchedule};
 use crate::workspaces::{
     CreateWorkspace, WorkspaceOptions, Workspaces, check_stored_agent, insert_drafted, require_free_name,
 };
@@ -59,6 +63,8 @@ pub struct ImportedNode {
     pub path: String,
     pub name: WorkspaceName,
     pub outcome: Result<Workspace, Error>,
+    /// What did not come along as it was, as sentences for people.
+    pub warnings: Vec<String>,
 }
 
 /// One workspace of an import.
@@ -68,8 +74,8 @@ pub(crate) struct PlannedWorkspace {
     /// The index of its parent among those planned; always before its own.
     pub(crate) parent: Option<usize>,
     pub(crate) request: CreateWorkspace,
-    /// All of its spec, where a bundle gives it; the request is then only what must be checked.
-    pub(crate) spec: Option<WorkspaceSpec>,
+    /// What a bundle says of it; the request is then only what must be checked.
+    pub(crate) from_bundle: Option<FromBundle>,
 }
 
 /// Where workspaces are made.
@@ -77,6 +83,8 @@ pub(crate) struct PlannedWorkspace {
 pub(crate) struct ImportPlace {
     pub(crate) org_id: OrgId,
     pub(crate) parent_id: Option<WorkspaceId>,
+    /// All of them or none.
+    pub(crate) is_whole: bool,
 }
 
 /// Makes many workspaces at once. Cheap to clone.
@@ -86,6 +94,7 @@ pub struct Imports {
     signals: Signals,
     workspaces: Workspaces,
     values: SecretValues,
+    redactors: Redactors,
 }
 
 impl Imports {
@@ -94,15 +103,16 @@ impl Imports {
         signals: Signals,
         workspaces: Workspaces,
         values: SecretValues,
+        redactors: Redactors,
     ) -> Self {
-        Self { context, signals, workspaces, values }
+        Self { context, signals, workspaces, values, redactors }
     }
 
     /// Makes a tree of workspaces.
     #[tracing::instrument(name = "fleet.imports.tree", skip_all)]
     pub async fn tree(&self, who: &Identity, import: Import) -> Result<ImportReport, Error> {
         who.may_in_own_org(Action::WriteWorkspaces)?;
-        let place = ImportPlace { org_id: who.token.org_id, parent_id: import.parent_id };
+        let place = ImportPlace { org_id: who.token.org_id, parent_id: import.parent_id, is_whole: false };
         let planned = self.plan(place.org_id, import.roots, None).await?;
         self.make_all(who, place, planned, &import.provided_env).await
     }
@@ -119,7 +129,7 @@ impl Imports {
         if row.status == Status::Removed {
             return Err(Error::new(ErrorCode::WorkspaceNotFound));
         }
-        let place = ImportPlace { org_id: row.org_id, parent_id: Some(id) };
+        let place = ImportPlace { org_id: row.org_id, parent_id: Some(id), is_whole: false };
         let planned = self.plan(place.org_id, import.roots, None).await?;
         self.make_all(who, place, planned, &import.provided_env).await
     }
@@ -128,7 +138,7 @@ impl Imports {
     #[tracing::instrument(name = "fleet.imports.create_from_template", skip_all)]
     pub async fn create_from_template(&self, who: &Identity, import: Import) -> Result<Workspace, Error> {
         who.may_in_own_org(Action::WriteWorkspaces)?;
-        let place = ImportPlace { org_id: who.token.org_id, parent_id: import.parent_id };
+        let place = ImportPlace { org_id: who.token.org_id, parent_id: import.parent_id, is_whole: false };
         let timeout = import.roots.first().and_then(|root| root.provision_timeout_seconds);
         let planned = self.plan(place.org_id, import.roots, timeout).await?;
         if planned.len() != 1 {
@@ -166,21 +176,42 @@ impl Imports {
     ) -> Result<ImportReport, Error> {
         self.check_env(place, &planned, provided_env).await?;
         let grant = self.workspaces.grant_of(who).await?;
-        let drafts: Vec<Draft> = planned.iter().map(|one| self.draft(grant, place, one)).collect();
+        let mut drafts = Vec::with_capacity(planned.len());
+        for one in &planned {
+            drafts.push(self.draft(who, grant, place, one).await);
+        }
         let (inputs, actor) = (self.signals.inputs(&who.principal), Actor::of(who));
         let max = u64::from(self.context.limits().max_workspaces_per_org);
         let max_schedules = u64::from(self.context.limits().max_schedules_per_org);
         let inserting = InsertInputs { place, max, max_schedules, inputs, actor };
-        let outcomes = self.context.store().write(move |tx| insert_all(tx, &inserting, &drafts)).await?;
-        for row in outcomes.iter().flatten() {
+        let written = self
+            .context
+            .store()
+            .write(move |tx| {
+                let inserted = insert_all(tx, &inserting, &drafts)?;
+                let is_complete = inserted.iter().all(|one| one.outcome.is_ok());
+                if is_complete || !place.is_whole {
+                    Ok(inserted)
+                } else {
+                    Err(NotWritten::Incomplete(inserted))
+                }
+            })
+            .await;
+        let inserted = match written {
+            Ok(inserted) => inserted,
+            Err(NotWritten::Incomplete(inserted)) => inserted.into_iter().map(Inserted::undone).collect(),
+            Err(NotWritten::Failed(error)) => return Err(error),
+        };
+        for row in inserted.iter().filter_map(|one| one.outcome.as_ref().ok()) {
             self.workspaces.take_up_drafted(row);
         }
-        let node = |(one, outcome): (PlannedWorkspace, _)| ImportedNode {
+        let node = |(one, inserted): (PlannedWorkspace, Inserted)| ImportedNode {
             path: one.path,
             name: one.request.name,
-            outcome,
+            outcome: inserted.outcome,
+            warnings: inserted.warnings,
         };
-        Ok(ImportReport { nodes: planned.into_iter().zip(outcomes).map(node).collect() })
+        Ok(ImportReport { nodes: planned.into_iter().zip(inserted).map(node).collect() })
     }
 
     /// Before anything is made, all that is missing over the whole tree is told at once.
@@ -219,16 +250,54 @@ impl Imports {
         Err(error)
     }
 
-    fn draft(&self, grant: Grant, place: ImportPlace, planned: &PlannedWorkspace) -> Draft {
+    async fn draft(
+        &self,
+        who: &Identity,
+        grant: Grant,
+        place: ImportPlace,
+        planned: &PlannedWorkspace,
+    ) -> Draft {
         let drafted = self.workspaces.draft(grant, place.org_id, planned.request.clone());
-        let desired = planned.spec.as_ref().map_or(Desired::Running, |spec| spec.desired);
-        let row = drafted.map(|row| match &planned.spec {
-            Some(spec) => {
-                Workspace { spec: WorkspaceSpec { desired: Desired::Running, ..spec.clone() }, ..row }
-            }
-            None => row,
-        });
-        Draft { parent: planned.parent, desired, row }
+        let content = match (drafted, &planned.from_bundle) {
+            (Ok(row), Some(bundled)) => self.draft_bundled(who, row, bundled).await,
+            (Ok(row), None) => Ok(DraftContent::of_new(row)),
+            (Err(error), _) => Err(error),
+        };
+        Draft { parent: planned.parent, content }
+    }
+
+    /// A workspace as a bundle has it, with all that comes with it.
+    async fn draft_bundled(
+        &self,
+        who: &Identity,
+        row: Workspace,
+        bundled: &FromBundle,
+    ) -> Result<DraftContent, Error> {
+        let (now, limits) = (self.context.now(), self.context.limits());
+        let desired = bundled.spec.desired;
+        let spec = WorkspaceSpec { desired: Desired::Running, peers: None, ..bundled.spec.clone() };
+        let row = Workspace { spec, ..row };
+        let schedules = match &bundled.schedules {
+            Some(schedules) => InitialSchedule::of_bundle(schedules),
+            None => InitialSchedule::of_specs(&row.spec.agent.schedules),
+        };
+        initial_schedules::check(&schedules, now, limits)?;
+        let mut content = DraftContent { desired, schedules, ..DraftContent::of_new(row) };
+        content.peers =
+            bundled.peers.clone().or_else(|| bundled.spec.peers.as_ref().map(peers_of_old_bundle));
+        if !bundled.memory.is_empty() {
+            let known = self.redactors.of_workspace(&content.row).await?;
+            let drafting = MemoryDrafting {
+                row: &content.row,
+                author: &who.principal,
+                now,
+                limits,
+                entropy: &**self.context.entropy(),
+                known: &known,
+            };
+            (content.memories, content.warnings) = drafting.all(&bundled.memory)?;
+        }
+        Ok(content)
     }
 }
 
@@ -279,14 +348,74 @@ fn planned_from(
         agent,
         template: stamp,
     };
-    Ok(PlannedWorkspace { path, parent, request, spec: None })
+    Ok(PlannedWorkspace { path, parent, request, from_bundle: None })
 }
 
 #[derive(Debug, Clone)]
 struct Draft {
     parent: Option<usize>,
+    content: Result<DraftContent, Error>,
+}
+
+/// What is written for one workspace.
+#[derive(Debug, Clone)]
+struct DraftContent {
+    row: Workspace,
     desired: Desired,
-    row: Result<Workspace, Error>,
+    schedules: Vec<InitialSchedule>,
+    memories: Vec<Memory>,
+    /// Whom it talks to, where a bundle says; who that is here is found when it is written.
+    peers: Option<BundlePeers>,
+    warnings: Vec<String>,
+}
+
+impl DraftContent {
+    fn of_new(row: Workspace) -> Self {
+        let schedules = InitialSchedule::of_specs(&row.spec.agent.schedules);
+        let (memories, warnings) = (Vec::new(), Vec::new());
+        Self { row, desired: Desired::Running, schedules, memories, peers: None, warnings }
+    }
+}
+
+/// What became of one workspace.
+#[derive(Debug)]
+struct Inserted {
+    outcome: Result<Workspace, Error>,
+    warnings: Vec<String>,
+}
+
+impl Inserted {
+    fn refused(error: Error) -> Self {
+        Self { outcome: Err(error), warnings: Vec::new() }
+    }
+
+    /// It was written, and is not there: others could not be, and it is all or none.
+    fn undone(self) -> Self {
+        match self.outcome {
+            Ok(_) => Self::refused(Error::new(ErrorCode::BundleNotMade)),
+            Err(_) => self,
+        }
+    }
+}
+
+/// Why nothing was written.
+#[derive(Debug)]
+enum NotWritten {
+    Failed(Error),
+    /// Not all could be, and it is all or none.
+    Incomplete(Vec<Inserted>),
+}
+
+impl From<Error> for NotWritten {
+    fn from(error: Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<warren_store::Error> for NotWritten {
+    fn from(error: warren_store::Error) -> Self {
+        Self::Failed(error.into())
+    }
 }
 
 /// Where, by whom and within which limits workspaces are made.
@@ -306,38 +435,87 @@ fn insert_all(
     tx: &mut dyn WriteTx,
     inserting: &InsertInputs,
     drafts: &[Draft],
-) -> Result<Vec<Result<Workspace, Error>>, Error> {
+) -> Result<Vec<Inserted>, Error> {
     let InsertInputs { place, max, .. } = *inserting;
     // Also where no workspace comes to be made: a wrong place is what is wrong with the request.
-    if let (Some(parent_id), Some(Ok(row))) = (place.parent_id, drafts.first().map(|draft| &draft.row)) {
-        check_parent(tx, row.id, place.org_id, parent_id)?;
+    if let (Some(parent_id), Some(Ok(first))) = (place.parent_id, drafts.first().map(|draft| &draft.content))
+    {
+        check_parent(tx, first.row.id, place.org_id, parent_id)?;
     }
     let room = WorkspaceRoom::of(tx, place.org_id, max)?;
     let mut count = tx.count_workspaces(place.org_id)?;
-    let mut outcomes: Vec<Result<Workspace, Error>> = Vec::with_capacity(drafts.len());
+    let drafted = || drafts.iter().filter_map(|draft| draft.content.as_ref().ok());
+    let names: BTreeMap<String, WorkspaceId> =
+        drafted().map(|content| (content.row.name.to_string(), content.row.id)).collect();
+    let mut inserted: Vec<Inserted> = Vec::with_capacity(drafts.len());
     let mut depths: Vec<usize> = Vec::with_capacity(drafts.len());
     for (at, draft) in drafts.iter().enumerate() {
         depths.push(draft.parent.map_or(0, |parent| depths[parent] + 1));
-        let parent_id = match draft.parent.map(|parent| &outcomes[parent]) {
+        let parent_id = match draft.parent.map(|parent| &inserted[parent].outcome) {
             None => Ok(place.parent_id),
             Some(Ok(parent)) => Ok(Some(parent.id)),
             Some(Err(_)) => Err(Error::new(ErrorCode::ParentNotCreated)),
         };
-        let row = match (draft.row.clone(), parent_id) {
-            (Ok(_), Ok(_)) if count >= room.max => Err(room.refusal()),
-            (Ok(row), Ok(_)) if let Err(error) = check_stored_agent(tx, &row) => Err(error),
-            (Ok(row), Ok(_)) if let Err(error) = require_free_name(tx, &row) => Err(error),
-            (Ok(row), Ok(parent_id)) => {
-                let row = Workspace { parent_id, created_at: in_order(row.created_at, at), ..row };
-                count += 1;
-                Ok(insert_at(tx, row, draft.desired, inserting)?)
+        let one = match (&draft.content, parent_id) {
+            (Ok(_), Ok(_)) if count >= room.max => Inserted::refused(room.refusal()),
+            (Ok(content), Ok(_)) if let Err(error) = check_stored_agent(tx, &content.row) => {
+                Inserted::refused(error)
             }
-            (Err(error), _) | (Ok(_), Err(error)) => Err(error),
+            (Ok(content), Ok(_)) if let Err(error) = require_free_name(tx, &content.row) => {
+                Inserted::refused(error)
+            }
+            (Ok(content), Ok(parent_id)) => {
+                let created_at = in_order(content.row.created_at, at);
+                let row = Workspace { parent_id, created_at, ..content.row.clone() };
+                count += 1;
+                insert_one(tx, row, content, &names, inserting)?
+            }
+            (Ok(_), Err(error)) => Inserted::refused(error),
+            (Err(error), _) => Inserted::refused(error.clone()),
         };
-        outcomes.push(row);
+        inserted.push(one);
     }
-    check_place(tx, place, &outcomes, &depths)?;
-    Ok(outcomes)
+    check_place(tx, place, &inserted, &depths)?;
+    Ok(inserted)
+}
+
+/// A new workspace with what comes with it.
+fn insert_one(
+    tx: &mut dyn WriteTx,
+    mut row: Workspace,
+    content: &DraftContent,
+    names: &BTreeMap<String, WorkspaceId>,
+    inserting: &InsertInputs,
+) -> Result<Inserted, Error> {
+    let mut warnings = content.warnings.clone();
+    if let Some(peers) = &content.peers {
+        let here = those_here(tx, peers, row.org_id)?;
+        let taken = peers_from_bundle(peers, names, |id| here.contains(&id));
+        row.spec.peers = Some(taken.policy).filter(|policy| *policy != PeerPolicy::default());
+        warnings.extend(taken.warnings);
+    }
+    let row = insert_at(tx, row, content, inserting)?;
+    for memory in &content.memories {
+        tx.insert_memory(memory)?;
+    }
+    Ok(Inserted { outcome: Ok(row), warnings })
+}
+
+/// Those outside of a bundle that its rules name and that are in this org.
+fn those_here(
+    tx: &mut dyn WriteTx,
+    peers: &BundlePeers,
+    org_id: OrgId,
+) -> Result<BTreeSet<WorkspaceId>, Error> {
+    let mut here = BTreeSet::new();
+    for peer in peers.allow.iter().chain(&peers.deny) {
+        let BundlePeer::Id(id) = *peer else { continue };
+        let row = tx.workspace(id)?;
+        here.extend(
+            row.filter(|row| row.org_id == org_id && row.status != Status::Removed).map(|row| row.id),
+        );
+    }
+    Ok(here)
 }
 
 /// Siblings keep the order of their document: their times of creation differ by a microsecond.
@@ -349,13 +527,14 @@ fn in_order(now: Timestamp, at: usize) -> Timestamp {
 fn insert_at(
     tx: &mut dyn WriteTx,
     mut row: Workspace,
-    desired: Desired,
+    content: &DraftContent,
     inserting: &InsertInputs,
 ) -> Result<Workspace, Error> {
     let inputs = &inserting.inputs;
-    insert_drafted(tx, &row, &inputs.by, &inserting.actor, inserting.max_schedules)?;
-    row.spec.desired = desired;
-    if let Some(signal) = signal_towards(row.status, desired) {
+    let InsertInputs { actor, max_schedules, .. } = inserting;
+    insert_drafted(tx, &row, &content.schedules, &inputs.by, actor, *max_schedules)?;
+    row.spec.desired = content.desired;
+    if let Some(signal) = signal_towards(row.status, content.desired) {
         apply_signal(tx, &mut row, signal, inputs, &SignalOptions::default())?;
         row.version = tx.update_workspace(&row, row.version)?;
     }
@@ -366,10 +545,11 @@ fn insert_at(
 fn check_place(
     tx: &mut dyn WriteTx,
     place: ImportPlace,
-    outcomes: &[Result<Workspace, Error>],
+    inserted: &[Inserted],
     depths: &[usize],
 ) -> Result<(), Error> {
-    let made = || outcomes.iter().zip(depths).filter_map(|(made, depth)| Some((made.as_ref().ok()?, depth)));
+    let made =
+        || inserted.iter().zip(depths).filter_map(|(one, depth)| Some((one.outcome.as_ref().ok()?, depth)));
     let shallowest = made().min_by_key(|(_, depth)| **depth);
     let deepest = made().max_by_key(|(_, depth)| **depth);
     for (row, _) in shallowest.into_iter().chain(deepest) {

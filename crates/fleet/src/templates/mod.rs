@@ -1,10 +1,11 @@
 //! Templates in the database (F50): storing, listing, removing, and finding all that one leads to.
 
+mod bundled;
 mod bundles;
 mod imports;
 mod positions;
 
-pub use bundles::Bundles;
+pub use bundles::{Bundles, ExportedBundle};
 pub use imports::{Import, ImportReport, ImportedNode, Imports};
 pub use positions::Positions;
 

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use warren_model::{Principal, TokenId, TokenKind};
+use warren_model::{Principal, Timestamp, TokenId, TokenKind};
 use warren_rules::access::FailureWindow;
 use warren_rules::access::rate::{Bucket, RateLimit};
 use warren_service::{Context, Identity};
@@ -24,6 +24,20 @@ pub struct Throttle {
 struct Counts {
     failures: Mutex<FailureWindow>,
     buckets: Mutex<HashMap<Payer, Bucket>>,
+}
+
+/// Before one more is kept. Where all of them are busy, all are forgotten: each gets one more burst, and the memory of it has
+/// an end.
+fn make_room(buckets: &mut HashMap<Payer, Bucket>, limit: RateLimit, now: Timestamp) {
+    if buckets.len() < MAX_PRINCIPALS {
+        return;
+    }
+    buckets.retain(|_, bucket| !bucket.is_idle(limit, now));
+    // What a burst of callers took is given back, and a full map is not looked through for every request.
+    if buckets.len() > MAX_PRINCIPALS / 2 {
+        buckets.clear();
+    }
+    buckets.shrink_to(MAX_PRINCIPALS / 2);
 }
 
 /// Whose pace a request counts against. Each `user` token has its own: they belong to different programs, and one that
@@ -77,9 +91,7 @@ impl Throttle {
         }
         let (limit, now) = (RateLimit { per_minute }, self.context.now());
         let mut buckets = self.counts.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= MAX_PRINCIPALS {
-            buckets.retain(|_, bucket| !bucket.is_idle(limit, now));
-        }
+        make_room(&mut buckets, limit, now);
         let bucket = buckets.entry(Payer::of(who)).or_insert_with(|| Bucket::full(limit, now));
         match bucket.take(limit, now) {
             Ok(left) => {
@@ -87,6 +99,24 @@ impl Throttle {
                 Ok(())
             }
             Err(retry_after_seconds) => Err(TooFast { retry_after_seconds, per_minute }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // F36: not by timing
+    #[test]
+    fn busy_callers_beyond_the_limit_do_not_grow_the_memory_of_them() {
+        let (limit, now) = (RateLimit { per_minute: 10 }, Timestamp::from_micros(0));
+        let mut buckets = HashMap::new();
+        for number in 0..5 * u128::try_from(MAX_PRINCIPALS).unwrap() {
+            make_room(&mut buckets, limit, now);
+            let bucket = Bucket::full(limit, now).take(limit, now).unwrap();
+            buckets.insert(Payer::Token(TokenId::from_bytes(number.to_be_bytes())), bucket);
+            assert!(buckets.len() <= MAX_PRINCIPALS, "{}", buckets.len());
         }
     }
 }

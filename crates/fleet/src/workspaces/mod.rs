@@ -1,10 +1,11 @@
 //! Workspaces: create, read, change, remove. Each change is decided by `rules` inside the transaction that writes it.
 
 pub(crate) mod ancestry;
-mod initial_schedules;
+pub(crate) mod initial_schedules;
 mod offered;
 mod patch;
 mod peer_policy;
+mod place_patch;
 mod removal;
 mod requests;
 
@@ -33,6 +34,7 @@ use crate::orgs::{Grant, grant_of, require_room_for_workspace};
 use crate::reconciler::Reconciler;
 use crate::replicas::Replicas;
 use ancestry::check_parent;
+use initial_schedules::InitialSchedule;
 
 /// A page of workspaces; `next` is the last id on it.
 pub type WorkspacePage = Page<Workspace, WorkspaceId>;
@@ -124,7 +126,8 @@ impl Workspaces {
                 }
                 require_free_name(tx, &row)?;
                 check_stored_agent(tx, &row)?;
-                insert_drafted(tx, &row, &by, &actor, max_schedules)
+                let schedules = InitialSchedule::of_specs(&row.spec.agent.schedules);
+                insert_drafted(tx, &row, &schedules, &by, &actor, max_schedules)
             })
             .await?;
         self.take_up_drafted(&workspace);
@@ -148,14 +151,9 @@ impl Workspaces {
         self.registry.check(&request.provider, capabilities)?;
         check_run_policy(&request.provider)?;
         request.options.check()?;
-        initial_schedules::check(&request.agent.schedules, self.context.now(), self.context.limits())?;
-        let tier = tier::decide(request.tier, &request.provider, grant.highest_tier).map_err(|refusal| {
-            let code = match refusal {
-                tier::TierRefusal::TooLow { .. } => ErrorCode::InvalidRequest,
-                tier::TierRefusal::OperatorsOnly { .. } => ErrorCode::Forbidden,
-            };
-            Error::with_detail(code, refusal.sentence())
-        })?;
+        let schedules = InitialSchedule::of_specs(&request.agent.schedules);
+        initial_schedules::check(&schedules, self.context.now(), self.context.limits())?;
+        let tier = tier::decide(request.tier, &request.provider, grant.highest_tier).map_err(refused_tier)?;
         ceilings::check(&request.provider, tier, &self.config.ceilings, grant.is_unlimited)
             .map_err(|refusal| Error::with_detail(ErrorCode::Forbidden, refusal.sentence()))?;
         let now = self.context.now();
@@ -204,6 +202,14 @@ impl Workspaces {
     }
 }
 
+fn refused_tier(refusal: tier::TierRefusal) -> Error {
+    let code = match refusal {
+        tier::TierRefusal::TooLow { .. } => ErrorCode::InvalidRequest,
+        tier::TierRefusal::OperatorsOnly { .. } => ErrorCode::Forbidden,
+    };
+    Error::with_detail(code, refusal.sentence())
+}
+
 /// A list that would only pretend is not taken; one that holds nothing back is, and the log tells of it (sec/T02).
 fn check_run_policy(provider: &ProviderConfig) -> Result<(), Error> {
     let Some(policy) = provider.run_policy() else { return Ok(()) };
@@ -220,12 +226,13 @@ fn check_run_policy(provider: &ProviderConfig) -> Result<(), Error> {
 pub(crate) fn insert_drafted(
     tx: &mut dyn WriteTx,
     row: &Workspace,
+    schedules: &[InitialSchedule],
     by: &Principal,
     actor: &Actor,
     max_schedules: u64,
 ) -> Result<(), Error> {
     tx.insert_workspace(row).map_err(|error| taken_meanwhile(error, row))?;
-    initial_schedules::insert(tx, row, by, actor, max_schedules)?;
+    initial_schedules::insert(tx, row, schedules, by, actor, max_schedules)?;
     let now = row.created_at;
     let data = WorkspaceCreated {
         name: row.name.as_str().to_owned(),

@@ -1,17 +1,22 @@
 //! Changing a workspace's row by a patch.
 
 use warren_model::event::WorkspaceSpecChanged;
-use warren_model::{AuditAction, AuditDetails, Desired, ErrorCode, Workspace, WorkspaceId};
+use warren_model::{
+    AuditAction, AuditDetails, Desired, ErrorCode, Mending, PeerPolicy, Status, Workspace, WorkspaceId,
+};
+use warren_rules::access::audit::relaxations;
+use warren_rules::lifecycle::Signal;
 use warren_rules::lifecycle::vitals::after_coming_up;
 use warren_service::{Action, Actor, Error, Identity};
 use warren_store::WriteTx;
 
 use super::ancestry::check_move;
+use super::place_patch::PlaceJudge;
 use super::{
     PatchWorkspace, Workspaces, check_agent, check_stored_agent, check_version, live_row, require_free_name,
     taken_meanwhile,
 };
-use crate::lifecycle::{DesiredChange, TxInputs, apply_desired, event_of};
+use crate::lifecycle::{DesiredChange, SignalOptions, TxInputs, apply_desired, apply_signal, event_of};
 
 impl Workspaces {
     /// Changes what the patch names. With `expected_version`, only if that is still the current one.
@@ -25,6 +30,11 @@ impl Workspaces {
     ) -> Result<Workspace, Error> {
         patch.check()?;
         self.access.get(who, Action::WriteWorkspaces, id).await?;
+        let judge = match patch.is_about_place() {
+            true => Some(PlaceJudge { grant: self.grant_of(who).await?, registry: self.registry.clone() }),
+            false => None,
+        };
+        let is_about_place = judge.is_some();
         let (inputs, actor) = (self.signals.inputs(&who.principal), Actor::of(who));
         let has_doors = patch.doors.is_some();
         let changed = self
@@ -32,9 +42,13 @@ impl Workspaces {
             .write_with_retries(expected_version.is_none(), move |tx| {
                 let row = live_row(tx, id)?;
                 check_version(&row, expected_version)?;
-                apply_patch(tx, row, &patch, &inputs, &actor)
+                apply_patch(tx, row, &patch, judge.as_ref(), &inputs, &actor)
             })
             .await?;
+        if is_about_place {
+            // What failed in this process before is to be tried again, with what is wanted now.
+            let _ = self.registry.reset(id);
+        }
         if has_doors && let Some(row) = changed.first() {
             self.reconciler.attend_doors(row).await;
         }
@@ -47,10 +61,16 @@ fn apply_patch(
     tx: &mut dyn WriteTx,
     mut row: Workspace,
     patch: &PatchWorkspace,
+    judge: Option<&PlaceJudge>,
     inputs: &TxInputs,
     actor: &Actor,
 ) -> Result<Vec<Workspace>, Error> {
+    let relaxed_before = relaxations(&row.spec.provider);
     let mut fields = apply_fields(tx, &mut row, patch)?;
+    let needs_new_box = match judge {
+        Some(judge) => judge.apply(&mut row, patch, &inputs.config.ceilings, &mut fields)?,
+        None => false,
+    };
     let wanted = patch.desired.filter(|desired| *desired != row.spec.desired);
     if wanted == Some(Desired::Removed) {
         let detail = "desired: a workspace is removed with DELETE";
@@ -70,12 +90,27 @@ fn apply_patch(
         }
     }
     row.updated_at = inputs.now;
+    if needs_new_box {
+        row.raise_generation();
+    }
     let generation = row.generation + u64::from(wanted.is_some());
     let fields = fields.into_iter().map(str::to_owned).collect();
     let event = event_of(&row, &inputs.by, inputs.now, WorkspaceSpecChanged { fields, generation });
     let (action, details) = (AuditAction::WorkspaceChanged, AuditDetails::Event(event.data.clone()));
     tx.append_audit(&actor.did_to_workspace(inputs.now, action, row.id, &details))?;
     tx.append_event(&event)?;
+    let relaxed = relaxations(&row.spec.provider);
+    if !relaxed.is_empty() && relaxed != relaxed_before {
+        let details = AuditDetails::IsolationRelaxed { knobs: relaxed, tier: row.spec.tier };
+        let action = AuditAction::IsolationRelaxed;
+        tx.append_audit(&actor.did_to_workspace(inputs.now, action, row.id, &details))?;
+    }
+    // One that rests, or is to rest, is opened with what is wanted now when its rest ends.
+    let is_resting = matches!(row.status, Status::Paused | Status::Hibernated);
+    if needs_new_box && wanted.is_none() && !is_resting {
+        row.mending = Mending::default();
+        apply_signal(tx, &mut row, Signal::Restart, inputs, &SignalOptions::default())?;
+    }
     row.version = tx.update_workspace(&row, row.version).map_err(|error| taken_meanwhile(error, &row))?;
     match wanted {
         Some(desired) => apply_desired(tx, row, DesiredChange::to(desired), inputs),
@@ -84,7 +119,7 @@ fn apply_patch(
 }
 
 /// Puts what describes a workspace into its row; nothing of it needs to be brought about. Returns the names of
-/// the fields that really changed.
+/// the fields that really changed. What it is given has a judge of its own.
 fn apply_fields(
     tx: &mut dyn WriteTx,
     row: &mut Workspace,
@@ -118,6 +153,8 @@ fn apply_fields(
         };
     }
     put(&mut spec.agent.prompts, Some(&prompts), "prompts", &mut fields);
+    let peers = patch.peers.clone().map(|policy| policy.filter(|policy| *policy != PeerPolicy::default()));
+    put(&mut spec.peers, peers.as_ref(), "peers", &mut fields);
     put(&mut spec.doors, patch.doors.as_ref(), "doors", &mut fields);
     if fields.contains(&"name") {
         require_free_name(tx, row)?;
@@ -132,7 +169,7 @@ fn apply_fields(
     Ok(fields)
 }
 
-fn put<T: Clone + PartialEq>(
+pub(super) fn put<T: Clone + PartialEq>(
     field: &mut T,
     asked: Option<&T>,
     name: &'static str,

@@ -1,9 +1,10 @@
 //! Whom a workspace may talk to, as its owner says (X3). Who may talk to whom in the end is decided by `rules`.
 
 use warren_model::event::WorkspaceSpecChanged;
-use warren_model::{AuditAction, AuditDetails, ErrorCode, PeerPolicy, Workspace, WorkspaceId};
+use warren_model::{AuditAction, AuditDetails, PeerPolicy, Workspace, WorkspaceId};
 use warren_service::{Action, Actor, Error, Identity};
 
+use super::requests::check_peer_policy;
 use super::{Workspaces, live_row};
 use crate::lifecycle::event_of;
 
@@ -15,10 +16,7 @@ impl Workspaces {
         id: WorkspaceId,
         policy: PeerPolicy,
     ) -> Result<Workspace, Error> {
-        if policy.allow.len().max(policy.deny.len()) > PeerPolicy::MAX_NAMED {
-            let detail = format!("allow, deny: at most {} workspaces each", PeerPolicy::MAX_NAMED);
-            return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
-        }
+        check_peer_policy(&policy)?;
         self.access.get(who, Action::WriteWorkspaces, id).await?;
         let (inputs, actor) = (self.signals.inputs(&who.principal), Actor::of(who));
         let policy = (policy != PeerPolicy::default()).then_some(policy);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use warren_model::{
-    AgentName, AgentSpec, CapabilitySet, Desired, DoorSpec, ErrorCode, ProviderConfig, Runtime,
+    AgentName, AgentSpec, CapabilitySet, Desired, DoorSpec, ErrorCode, PeerPolicy, ProviderConfig, Runtime,
     TemplateStamp, Tier, WorkspaceId, WorkspaceName,
 };
 use warren_service::Error;
@@ -84,11 +84,24 @@ pub struct PatchWorkspace {
     pub model: Option<Option<String>>,
     /// By name; an inner `None` takes one away, others stay.
     pub prompts: BTreeMap<String, Option<String>>,
+    /// Fields of the provider's config, as [`ProviderConfig::changed`] takes them. All but what models may run needs a new
+    /// box: the workspace is brought up anew.
+    pub provider: Option<serde_json::Value>,
+    /// An inner `None`: all that the provider offers. They need a new box too.
+    pub capabilities: Option<Option<CapabilitySet>>,
+    pub tier: Option<Tier>,
+    /// Whom it talks to; an inner `None`: its family.
+    pub peers: Option<Option<PeerPolicy>>,
     /// All of them anew.
     pub doors: Option<DoorSpec>,
 }
 
 impl PatchWorkspace {
+    /// Whether it says something of what a workspace is given, which is not everybody's to give.
+    pub(super) fn is_about_place(&self) -> bool {
+        self.provider.is_some() || self.capabilities.is_some() || self.tier.is_some()
+    }
+
     pub(super) fn check(&self) -> Result<(), Error> {
         let options = WorkspaceOptions {
             role: self.role.clone().flatten(),
@@ -97,6 +110,15 @@ impl PatchWorkspace {
             max_concurrent_tasks: self.max_concurrent_tasks.flatten(),
             doors: self.doors.clone().unwrap_or_default(),
         };
-        options.check()
+        options.check()?;
+        self.peers.iter().flatten().try_for_each(check_peer_policy)
     }
+}
+
+pub(super) fn check_peer_policy(policy: &PeerPolicy) -> Result<(), Error> {
+    if policy.allow.len().max(policy.deny.len()) > PeerPolicy::MAX_NAMED {
+        let detail = format!("allow, deny: at most {} workspaces each", PeerPolicy::MAX_NAMED);
+        return Err(Error::with_detail(ErrorCode::InvalidRequest, detail));
+    }
+    Ok(())
 }

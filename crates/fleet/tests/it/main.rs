@@ -4,12 +4,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
 mod audit;
+mod backups;
 mod budgets;
 mod bundles;
 mod lifecycle;
 mod people;
 mod people_leaving;
 mod people_provider;
+mod place_changes;
 mod probes;
 mod removal;
 mod reports;

@@ -1,7 +1,11 @@
 //! Runtimes: how they come in, what they report, and what silence leads to.
 
+use serde_json::json;
 use warren_fleet::{MintToken, Register, SecretScope};
-use warren_model::{ErrorCode, EventKind, Runtime, RuntimeReport, ScopeSet, SecretValue, Status, TokenKind};
+use warren_model::{
+    AuditAction, ErrorCode, EventKind, Principal, Runtime, RuntimeReport, ScopeSet, SecretValue, Status,
+    TokenKind,
+};
 use warren_testkit::Bed;
 
 // F10
@@ -31,6 +35,43 @@ async fn of_many_with_one_join_token_one_registers() {
         let all = futures_util::future::join_all(tries).await;
         assert_eq!(all.iter().filter(|one| one.is_ok()).count(), 1);
         assert_eq!(bed.events(EventKind::WorkspaceRegistered).await.len(), 1);
+    }
+}
+
+// F10
+#[tokio::test]
+async fn a_runtime_changes_its_card_with_the_credential_of_its_boot_and_with_no_other() {
+    for bed in Bed::on_each_store().await {
+        let (id, runtimes) = (bed.external().await, &bed.fleet.runtimes);
+        let register = Register { agent_card: Some(json!({ "name": "a" })), ..Register::default() };
+        let first = runtimes.register(&bed.join_token(id).await, register).await.unwrap();
+        let runner = bed.fleet.tokens.identify(first.credential.secret.reveal()).await.unwrap();
+        let card = Some(json!({ "name": "b" }));
+        for _ in 0..2 {
+            let changed = runtimes.change_card(&runner, card.clone()).await.unwrap();
+            assert_eq!((changed.boots, &changed.agent_card), (1, &card));
+        }
+        assert_eq!(runtimes.registration(id).await.unwrap().unwrap().agent_card, card);
+        let events = bed.events(EventKind::WorkspaceCardChanged).await;
+        assert_eq!(events.len(), 1, "the same again is no change");
+        assert_eq!(events[0].principal, Principal::workspace(id));
+        let audit = bed.audit().await;
+        let noted = audit.iter().filter(|entry| entry.action == AuditAction::RuntimeCardChanged.as_str());
+        assert_eq!(noted.count(), 1);
+
+        let join = bed.join_token(id).await;
+        for other in [&bed.operator, &join] {
+            let refused = runtimes.change_card(other, None).await.unwrap_err();
+            assert_eq!(refused.code, ErrorCode::Forbidden);
+        }
+        for wrong in [json!("text"), json!({ "name": "x".repeat(300 << 10) })] {
+            runtimes.change_card(&runner, Some(wrong)).await.unwrap_err();
+        }
+        // The runtime of a boot that is over has no say, however it got here.
+        runtimes.register(&join, Register::default()).await.unwrap();
+        let late = runtimes.change_card(&runner, card).await.unwrap_err();
+        assert_eq!(late.code, ErrorCode::TokenExpired);
+        assert_eq!(runtimes.registration(id).await.unwrap().unwrap().agent_card, None);
     }
 }
 

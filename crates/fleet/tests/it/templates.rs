@@ -92,7 +92,7 @@ async fn a_bundle_makes_the_same_tree_again_under_new_ids() {
         let made = bed.fleet.imports.tree(&bed.operator, import).await.unwrap();
         assert!(made.is_complete());
         let first = made.nodes[0].outcome.clone().unwrap();
-        let bundle = bed.fleet.bundles.export(&bed.operator, first.id, true).await.unwrap();
+        let bundle = bed.fleet.bundles.export(&bed.operator, first.id, true).await.unwrap().bundle;
         bed.remove(first.id).await;
         let copy = bed.fleet.bundles.import(&bed.operator, bundle, None, &[]).await.unwrap();
         assert!(copy.is_complete());
@@ -280,7 +280,7 @@ async fn a_parent_in_another_org_or_a_removed_one_is_no_parent() {
             let refused = bed.fleet.imports.tree(&bed.operator, import).await.unwrap_err();
             assert_eq!(refused.code, ErrorCode::ParentNotFound);
         }
-        let bundle = bed.fleet.bundles.export(&bed.operator, own, true).await.unwrap();
+        let bundle = bed.fleet.bundles.export(&bed.operator, own, true).await.unwrap().bundle;
         let refused = bed.fleet.bundles.import(&bed.operator, bundle, Some(foreign), &[]).await.unwrap_err();
         assert_eq!(refused.code, ErrorCode::ParentNotFound);
         let user = bed.user(ScopeSet::all()).await;

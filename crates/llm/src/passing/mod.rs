@@ -67,17 +67,20 @@ impl PassedTarget {
         if let Some(path) = PassedPath::of(path) {
             return Some(Self { path, model: None });
         }
-        let rest = path.strip_prefix("/v1beta").or_else(|| path.strip_prefix("/v1"))?.strip_prefix("/models/")?;
+        let rest =
+            path.strip_prefix("/v1beta").or_else(|| path.strip_prefix("/v1"))?.strip_prefix("/models/")?;
         let (model, method) = rest.rsplit_once(':')?;
         let is_plain = |one: char| one.is_ascii_alphanumeric() || matches!(one, '-' | '_' | '.');
-        let is_sound = (1..=200).contains(&model.len()) && model.chars().all(is_plain) && !model.starts_with('.');
+        let is_sound =
+            (1..=200).contains(&model.len()) && model.chars().all(is_plain) && !model.starts_with('.');
         let is_stream = match method {
             "generateContent" => false,
             "streamGenerateContent" => true,
             _ => return None,
         };
         let is_sse = is_stream && query.split('&').any(|pair| pair == "alt=sse");
-        is_sound.then(|| Self { path: PassedPath::Gemini { is_stream, is_sse }, model: Some(model.to_owned()) })
+        is_sound
+            .then(|| Self { path: PassedPath::Gemini { is_stream, is_sse }, model: Some(model.to_owned()) })
     }
 }
 

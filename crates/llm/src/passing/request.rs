@@ -79,7 +79,9 @@ impl PassedRequest {
         let model = model.ok_or_else(|| RequestRefusal::invalid("model: missing"))?;
         let place = match path {
             PassedPath::Gemini { .. } => way_out_of_gemini(&value),
-            PassedPath::Messages | PassedPath::CountTokens | PassedPath::Responses | PassedPath::Chat => way_out(&value),
+            PassedPath::Messages | PassedPath::CountTokens | PassedPath::Responses | PassedPath::Chat => {
+                way_out(&value)
+            }
         };
         if let Some(place) = place {
             let sentence = format!(
@@ -102,7 +104,11 @@ impl PassedRequest {
             path,
             model,
             is_stream,
-            max_output_tokens: longest.iter().filter_map(|name| fields.get(*name)?.as_u64()).chain(of_gemini).max(),
+            max_output_tokens: longest
+                .iter()
+                .filter_map(|name| fields.get(*name)?.as_u64())
+                .chain(of_gemini)
+                .max(),
             input_bytes: text_bytes(&value),
             hides_usage: path == PassedPath::Chat && is_stream && !asks_for_usage,
             body,
@@ -167,9 +173,9 @@ fn way_out_of_gemini(value: &Value) -> Option<String> {
             return Some(format!("tools[{at}].{name}"));
         }
     }
-    ["contents", "systemInstruction", "system_instruction"].iter().find_map(|name| {
-        address(value.get(*name)?, MAX_DEPTH).map(|place| format!("{name}{place}"))
-    })
+    ["contents", "systemInstruction", "system_instruction"]
+        .iter()
+        .find_map(|name| address(value.get(*name)?, MAX_DEPTH).map(|place| format!("{name}{place}")))
 }
 
 fn is_nothing(value: &Value) -> bool {
@@ -244,7 +250,9 @@ mod tests {
     // A81
     #[test]
     fn a_model_that_stands_in_the_path_is_read_from_there() {
-        let target = PassedTarget::of("/v1beta/models/gemini-2.5-flash:streamGenerateContent", "alt=sse&key=x").unwrap();
+        let target =
+            PassedTarget::of("/v1beta/models/gemini-2.5-flash:streamGenerateContent", "alt=sse&key=x")
+                .unwrap();
         assert_eq!(target.path, PassedPath::Gemini { is_stream: true, is_sse: true });
         let ask = json!({ "contents": [{ "parts": [{ "text": "hi" }] }], "generationConfig": { "maxOutputTokens": 7 } });
         let request = PassedRequest::read(target.clone(), ask.to_string().into()).unwrap();
@@ -252,14 +260,26 @@ mod tests {
         assert_eq!(request.body_for("other"), ask.to_string().as_bytes());
         for (body, place) in [
             (json!({ "contents": [], "tools": [{ "googleSearch": {} }] }), "tools[0].googleSearch"),
-            (json!({ "contents": [], "tools": [{ "functionDeclarations": [] }, { "url_context": {} }] }), "tools[1].url_context"),
-            (json!({ "contents": [{ "parts": [{ "fileData": { "fileUri": "https://e.test" } }] }] }), "contents[0].parts[0].fileData.fileUri"),
+            (
+                json!({ "contents": [], "tools": [{ "functionDeclarations": [] }, { "url_context": {} }] }),
+                "tools[1].url_context",
+            ),
+            (
+                json!({ "contents": [{ "parts": [{ "fileData": { "fileUri": "https://e.test" } }] }] }),
+                "contents[0].parts[0].fileData.fileUri",
+            ),
             (json!({ "contents": [], "cachedContent": "cachedContents/1" }), "cachedContent"),
         ] {
             let refusal = PassedRequest::read(target.clone(), body.to_string().into()).unwrap_err();
             assert!(refusal.sentence.starts_with(place), "{body}: {}", refusal.sentence);
         }
-        for path in ["/v1beta/models/../x:generateContent", "/v1beta/models/a/b:generateContent", "/v1beta/models/a:delete", "/v1beta/files/a:generateContent", "/v1beta/models/:generateContent"] {
+        for path in [
+            "/v1beta/models/../x:generateContent",
+            "/v1beta/models/a/b:generateContent",
+            "/v1beta/models/a:delete",
+            "/v1beta/files/a:generateContent",
+            "/v1beta/models/:generateContent",
+        ] {
             assert_eq!(PassedTarget::of(path, ""), None, "{path}");
         }
     }
@@ -268,7 +288,8 @@ mod tests {
     #[test]
     fn a_body_goes_out_as_it_came_but_for_the_name() {
         let text = r#"{ "model": "claude-x", "max_tokens": 9, "messages": [ {"role":"user", "content": "hi"} ], "z": 1.50 }"#;
-        let request = PassedRequest::read(to(PassedPath::Messages), Bytes::from_static(text.as_bytes())).unwrap();
+        let request =
+            PassedRequest::read(to(PassedPath::Messages), Bytes::from_static(text.as_bytes())).unwrap();
         assert_eq!((request.model.as_str(), request.max_output_tokens), ("claude-x", Some(9)));
         assert_eq!(request.body_for("claude-x"), text.as_bytes());
         let renamed = String::from_utf8(request.body_for("other").to_vec()).unwrap();
@@ -361,7 +382,8 @@ mod tests {
             r#""#,
             "{\"model\":\"\u{0}",
         ] {
-            let refusal = PassedRequest::read(to(PassedPath::Chat), Bytes::from(text.to_owned())).unwrap_err();
+            let refusal =
+                PassedRequest::read(to(PassedPath::Chat), Bytes::from(text.to_owned())).unwrap_err();
             assert_eq!(refusal.kind, ErrorKind::Invalid, "{text}");
         }
         let deep = format!(r#"{{"model":"a","messages":{}1{}}}"#, "[".repeat(100), "]".repeat(100));

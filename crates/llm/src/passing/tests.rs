@@ -37,7 +37,9 @@ async fn pass(
     body: Value,
     key: Option<&str>,
 ) -> (u16, String) {
-    let request = PassedRequest::read(PassedTarget { path, model: Some("m".to_owned()) }, body.to_string().into()).unwrap();
+    let request =
+        PassedRequest::read(PassedTarget { path, model: Some("m".to_owned()) }, body.to_string().into())
+            .unwrap();
     let headers = [("anthropic-version", "2023-06-01"), ("x-api-key", "warren"), ("cookie", "a=b")];
     let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let model = name.parse().unwrap();
@@ -90,7 +92,11 @@ async fn a_key_that_is_wrong_or_missing_is_told_without_it() {
         pass(&models, "claude/m", PassedPath::Messages, body.clone(), Some("sk-wrong")).await;
     assert_eq!(status, 401);
     assert!(answer.contains("does not take the key that Warren has") && !answer.contains("sk-"), "{answer}");
-    let request = PassedRequest::read(PassedTarget { path: PassedPath::Messages, model: None }, body.to_string().into()).unwrap();
+    let request = PassedRequest::read(
+        PassedTarget { path: PassedPath::Messages, model: None },
+        body.to_string().into(),
+    )
+    .unwrap();
     let error = models.pass(&"claude/m".parse().unwrap(), &request, &[], None).await.unwrap_err();
     assert_eq!(error.advice, Advice::NoKey);
     assert!(error.sentence.contains("SOME_KEY"), "{}", error.sentence);

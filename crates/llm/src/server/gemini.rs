@@ -21,7 +21,8 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
 
 pub(super) fn check(body: &Value) -> Result<Conversation, Problem> {
     let contents = body["contents"].as_array().filter(|contents| !contents.is_empty());
-    let contents = contents.ok_or_else(|| Problem::bad("GenerateContentRequest.contents: contents is not specified"))?;
+    let contents =
+        contents.ok_or_else(|| Problem::bad("GenerateContentRequest.contents: contents is not specified"))?;
     let system = field(body, "systemInstruction", "system_instruction");
     let mut conversation = Conversation { system: texts(&system["parts"]), ..Conversation::default() };
     for tool in items(&body["tools"]) {
@@ -31,12 +32,16 @@ pub(super) fn check(body: &Value) -> Result<Conversation, Problem> {
     for (at, content) in contents.iter().enumerate() {
         let parts = content["parts"].as_array().filter(|parts| !parts.is_empty());
         let parts = parts.ok_or_else(|| {
-            Problem::bad(format!("GenerateContentRequest.contents[{at}].parts: contents.parts must not be empty"))
+            Problem::bad(format!(
+                "GenerateContentRequest.contents[{at}].parts: contents.parts must not be empty"
+            ))
         })?;
         match content["role"].as_str().unwrap_or("user") {
             "model" => conversation.answered(calls(parts, conversation.calls.len())),
             "user" | "function" => take_user(parts, &mut conversation),
-            other => return Err(Problem::bad(format!("contents[{at}].role: `{other}` is not user or model"))),
+            other => {
+                return Err(Problem::bad(format!("contents[{at}].role: `{other}` is not user or model")));
+            }
         }
     }
     Ok(conversation)

@@ -135,6 +135,8 @@ events! {
     WorkspaceRemovalFailed = "workspace.removal.failed" { attempts: u32, reason: String }
     /// The runtime of a workspace registered; `boots` counts how often one did.
     WorkspaceRegistered = "workspace.runtime.registered" { boots: u64, version: Option<String> }
+    /// The runtime of a workspace describes itself differently, or no longer.
+    WorkspaceCardChanged = "workspace.card.changed" { boots: u64, has_card: bool }
     /// A runtime whose work shows no progress was asked whether it is there.
     WorkspaceProbed = "workspace.runtime.probed" { way: ProbeWay, found: Finding, reason: String }
     /// The image that a workspace is made from is another now: it is made anew.

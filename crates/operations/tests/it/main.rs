@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
+mod bundles;
 mod commands;
 mod files;
 mod processes;

@@ -2,7 +2,7 @@ use bytes::Bytes;
 use futures_util::StreamExt as _;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use warren_model::ErrorCode;
+use warren_model::{ErrorCode, Scope};
 use warren_operations::ProcessEvent;
 use warren_workspace::shell::{Command, Poll, ProcessId, ProcessState, Signal, Start};
 
@@ -45,6 +45,23 @@ async fn a_process_is_fed_read_from_any_offset_and_listed() {
     assert_eq!(listed.iter().map(|process| process.id).collect::<Vec<_>>(), [FIRST]);
     let missing = processes.get(&desk.who, desk.id, ProcessId(9)).await.unwrap_err();
     assert_eq!(missing.code, ErrorCode::ProcessNotFound);
+}
+
+// S10: what a process was started with is told to who may read its output, without secrets
+#[tokio::test]
+async fn the_command_line_of_a_process_is_told_with_its_secrets_masked() {
+    let desk = Desk::local().await;
+    desk.set_secret("SONG", "moonlight-sonata").await;
+    let processes = &desk.operations.processes;
+    let command = Command::argv(["sh", "-c", "sleep 60", "play moonlight-sonata"]);
+    processes.start(&desk.who, desk.id, Start { command, pty: None }).await.unwrap();
+    let listed = processes.list(&desk.who, desk.id).await.unwrap();
+    let lines = processes.command_lines(&desk.who, desk.id, &listed).await.unwrap();
+    let line = &lines[&FIRST];
+    assert!(line.starts_with("sh -c 'sleep 60' 'play ") && !line.contains("moonlight"), "{line}");
+    let reader = desk.user([Scope::WorkspacesRead].into_iter().collect()).await;
+    assert_eq!(processes.list(&reader, desk.id).await.unwrap().len(), 1);
+    assert!(processes.command_lines(&reader, desk.id, &listed).await.unwrap().is_empty());
 }
 
 // W30: a reader gets everything once, and then the end

@@ -19,6 +19,7 @@
 mod answer;
 mod error;
 mod events;
+mod relay;
 mod request;
 mod resolver;
 mod streams;
@@ -26,6 +27,7 @@ mod streams;
 pub use answer::{Answer, Body};
 pub use error::{BadAnswer, BadRoots, CallError, Refused};
 pub use events::{EventStream, ServerEvent};
+pub use relay::{Relay, RelayBody, RelayRequest, Relayed, wants_upgrade};
 pub use request::{Call, CallLimits, Credential, HOPS_HEADER, MAX_HOPS, hops_of};
 pub use resolver::{Resolver, SystemResolver};
 pub use streams::{Forward, Forwarded};

@@ -91,6 +91,34 @@ impl Owners {
     }
 }
 
+/// New owners for workspaces that are restored into a folder, which has a range of its own.
+#[derive(Debug)]
+pub struct RestoredOwners {
+    next: u32,
+    end: u32,
+    /// The user that the Warren of the backup ran as, where that was not root: its boxes had no users of their own.
+    made_by: Option<u32>,
+}
+
+impl RestoredOwners {
+    /// For the workspaces below `base`, by the path that it will have; of a Warren that ran as the user `made_by`.
+    pub fn of(base: &Path, made_by: u32) -> Self {
+        let first = FIRST + range_of(base) * RANGE;
+        Self { next: first + 1, end: first + RANGE, made_by: (made_by != 0).then_some(made_by) }
+    }
+
+    /// Whom the files of the next workspace are given to. `None`: they stay whose they were, for somebody chose that user.
+    pub fn give(&mut self, recorded: Owner) -> Option<Owner> {
+        let is_given = (FIRST..FIRST + RANGES * RANGE).contains(&recorded.uid);
+        if self.next >= self.end || !(is_given || self.made_by == Some(recorded.uid)) {
+            return None;
+        }
+        let uid = self.next;
+        self.next += 1;
+        Some(Owner { uid, gid: uid })
+    }
+}
+
 /// A stable number below `RANGES` for a folder.
 fn range_of(base: &Path) -> u32 {
     use std::os::unix::ffi::OsStrExt as _;
@@ -105,6 +133,24 @@ fn range_of(base: &Path) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // O6
+    #[test]
+    fn restored_workspaces_get_owners_that_their_new_folder_knows() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().canonicalize().unwrap();
+        let mut restored = RestoredOwners::of(&base, 1_000);
+        let given = |uid| Owner { uid, gid: uid };
+        let first = restored.give(given(FIRST + 7)).unwrap();
+        let second = restored.give(given(1_000)).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(restored.give(given(0)), None);
+        assert_eq!(RestoredOwners::of(&base, 0).give(given(1_000)), None);
+        if geteuid().is_root() {
+            let owners = Owners::of(&base).unwrap();
+            assert_eq!(owners.of_directory(first.uid, first.gid), Some(first));
+        }
+    }
 
     // sec/S01
     #[test]

@@ -6,10 +6,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use bytes::Bytes;
-use warren_doors::Environment;
-use warren_model::{LocalConfig, ProviderConfig};
+use warren_doors::{Environment, OsEntropy, SystemClock};
+use warren_model::{Capability, LocalConfig, ProviderConfig, SandboxConfig};
+use warren_providers::{SandboxProvider, SandboxSettings};
 use warren_workspace::fs::{CpOptions, Edit, Fs, WriteMode};
 use warren_workspace::{OpenRequest, Provider};
 
@@ -90,13 +92,24 @@ fn read(at: &Path) -> Option<String> {
 async fn what_was_answered_survives_a_power_loss() {
     let disk = Disk::new();
     let provider = provider(&disk.place().join("base"), Environment::default());
+    survives(&disk, &provider, ProviderConfig::Local(LocalConfig::default())).await;
+}
+
+// Q20: files of a box are in a folder of the host as well
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_answered_in_a_sandbox_survives_a_power_loss() {
+    let disk = Disk::new();
+    let (base, settings) = (disk.place().join("base"), SandboxSettings::default());
+    let provider =
+        SandboxProvider::new(&base, settings, Environment::default(), Arc::new(SystemClock), &OsEntropy);
+    let provider = provider.unwrap();
+    survives(&disk, &provider, ProviderConfig::Sandbox(SandboxConfig::default())).await;
+}
+
+async fn survives(disk: &Disk, provider: &dyn Provider, config: ProviderConfig) {
     let id = new_id();
-    let request = OpenRequest {
-        workspace_id: id,
-        config: ProviderConfig::Local(LocalConfig::default()),
-        declared: provider.capabilities(),
-    };
-    let opened = provider.open(request).await.unwrap();
+    let declared = [Capability::Fs, Capability::Shell].into_iter().collect();
+    let opened = provider.open(OpenRequest { workspace_id: id, config, declared }).await.unwrap();
     let fs: &dyn Fs = opened.workspace.fs().unwrap();
     let within = |place: &Path| place.join("base").join(id.to_string());
     let seen = |name: &str| disk.after_power_loss(|place| read(&within(place).join(name)));
@@ -129,6 +142,7 @@ async fn what_was_answered_survives_a_power_loss() {
     assert!(!is_there("log.txt"), "a file that was removed");
     fs.rm(&path("copied"), true).await.unwrap();
     assert!(!is_there("copied"), "a tree that was removed");
+    opened.workspace.close().await.unwrap();
 }
 
 // Q20: the control; a test that loses nothing here would find nothing

@@ -36,15 +36,35 @@ pub fn check(
         return Ok(());
     }
     let over = asked(provider, ceilings.of(tier)).into_iter().find(|(_, asked, ceiling)| asked > ceiling);
-    match over {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a ceiling is a whole number"
-        )]
-        Some((field, asked, ceiling)) => Err(CeilingRefusal { field, asked, ceiling: ceiling as u64, tier }),
-        None => Ok(()),
+    over.map_or(Ok(()), |over| Err(refusal_of(over, tier)))
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a ceiling is a whole number")]
+fn refusal_of((field, asked, ceiling): Asked, tier: Tier) -> CeilingRefusal {
+    CeilingRefusal { field, asked, ceiling: ceiling as u64, tier }
+}
+
+/// The same for a change of a workspace that is there: what it has already is not held against who changes something else.
+/// Another tier is judged as if the workspace were new.
+pub fn check_change(
+    known: (Tier, &ProviderConfig),
+    tier: Tier,
+    provider: &ProviderConfig,
+    ceilings: &Ceilings,
+    is_operator: bool,
+) -> Result<(), CeilingRefusal> {
+    let Err(refusal) = check(provider, tier, ceilings, is_operator) else { return Ok(()) };
+    let (known_tier, known_provider) = known;
+    if known_tier != tier {
+        return Err(refusal);
     }
+    let limits = ceilings.of(tier);
+    let had: Vec<Asked> = asked(known_provider, limits);
+    let more = asked(provider, limits).into_iter().find(|(field, asked, ceiling)| {
+        let before = had.iter().find(|(name, ..)| name == field).map_or(0.0, |(_, before, _)| *before);
+        asked > ceiling && *asked > before
+    });
+    more.map_or(Ok(()), |over| Err(refusal_of(over, tier)))
 }
 
 type Asked = (&'static str, f64, f64);
@@ -171,5 +191,26 @@ mod tests {
         assert_eq!(check(&asked(601), Tier::Extended, &ceilings, false), Ok(()));
         let fraction = config(json!({ "kind": "sandbox", "limits": { "cpus": 4.01 } }));
         assert_eq!(check(&fraction, Tier::Basic, &ceilings, false).unwrap_err().field, "limits.cpus");
+    }
+
+    // F3, F9
+    #[test]
+    fn a_change_is_not_held_to_what_an_operator_gave_before_but_asks_for_no_more_of_it() {
+        let mut ceilings = Ceilings::default();
+        ceilings.basic.memory_mb = 600;
+        let with = |memory_mb: u32, pids: u32| {
+            config(json!({ "kind": "sandbox", "limits": { "memory_mb": memory_mb, "pids": pids } }))
+        };
+        let known = with(1_000, 64);
+        let change = |tier, wanted: &ProviderConfig| {
+            check_change((Tier::Basic, &known), tier, wanted, &ceilings, false).map_err(|over| over.field)
+        };
+        assert_eq!(change(Tier::Basic, &with(1_000, 32)), Ok(()));
+        assert_eq!(change(Tier::Basic, &with(900, 64)), Ok(()), "less than it has");
+        assert_eq!(change(Tier::Basic, &with(1_001, 64)), Err("limits.memory_mb"));
+        assert_eq!(change(Tier::Basic, &with(1_000, 1_000_000)), Err("limits.pids"));
+        ceilings.extended.memory_mb = 800;
+        let other = check_change((Tier::Basic, &known), Tier::Extended, &known, &ceilings, false);
+        assert_eq!(other.unwrap_err().ceiling, 800, "another tier is judged anew");
     }
 }

@@ -4,6 +4,7 @@
 pub mod capabilities;
 pub mod ceilings;
 pub mod command_policy;
+pub mod config_change;
 pub mod default_provider;
 pub mod disk;
 pub mod doors;

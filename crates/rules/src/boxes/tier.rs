@@ -3,6 +3,8 @@
 
 use warren_model::{DockerConfig, Mount, ProviderConfig, SandboxConfig, Tier};
 
+use super::config_change::differs_in_limits_only;
+
 /// The least tier in which a config is allowed.
 pub fn needed(provider: &ProviderConfig) -> Tier {
     match provider {
@@ -53,9 +55,29 @@ pub fn decide(asked: Option<Tier>, provider: &ProviderConfig, highest: Tier) -> 
     Ok(tier)
 }
 
+/// The tier of a workspace that is there, after a change of its config: as asked, or as it was. What only operators give
+/// stays as they gave it: others change such a workspace's limits and nothing else of its config.
+pub fn decide_change(
+    known: (Tier, &ProviderConfig),
+    asked: Option<Tier>,
+    provider: &ProviderConfig,
+    highest: Tier,
+) -> Result<Tier, TierRefusal> {
+    let (known_tier, known_provider) = known;
+    let (tier, needed) = (asked.unwrap_or(known_tier), needed(provider));
+    if tier < needed {
+        return Err(TierRefusal::TooLow { needed });
+    }
+    let is_as_given = tier == known_tier && differs_in_limits_only(known_provider, provider);
+    if tier > highest && !is_as_given {
+        return Err(TierRefusal::OperatorsOnly { tier });
+    }
+    Ok(tier)
+}
+
 #[cfg(test)]
 mod tests {
-    use warren_model::{DockerRelaxations, LocalConfig, MemoryConfig, MountMode};
+    use warren_model::{BoxLimits, DockerRelaxations, LocalConfig, MemoryConfig, MountMode, RunPolicy};
 
     use super::*;
 
@@ -99,5 +121,49 @@ mod tests {
         assert_eq!(decide(Some(Tier::Privileged), &sandbox(vec![]), Tier::Extended), refused);
         let refused = Err(TierRefusal::TooLow { needed: Tier::Extended });
         assert_eq!(decide(Some(Tier::Basic), &sandbox(vec![mount()]), Tier::Privileged), refused);
+    }
+
+    // F3, F9
+    #[test]
+    fn a_change_gives_no_more_than_its_author_could_give_and_takes_nothing_over_that_operators_gave() {
+        let given = sandbox(vec![mount()]);
+        let with_limits = |memory_mb| {
+            let limits = BoxLimits { memory_mb, ..BoxLimits::default() };
+            ProviderConfig::Sandbox(SandboxConfig {
+                mounts: vec![mount()],
+                limits,
+                ..SandboxConfig::default()
+            })
+        };
+        let known = (Tier::Extended, &given);
+        let (basic, operator) = (Tier::Basic, Tier::Privileged);
+        assert_eq!(decide_change(known, None, &with_limits(64), basic), Ok(Tier::Extended));
+        let other = Mount { source: "/etc".into(), ..mount() };
+        let refused = Err(TierRefusal::OperatorsOnly { tier: Tier::Extended });
+        assert_eq!(decide_change(known, None, &sandbox(vec![other.clone()]), basic), refused);
+        assert_eq!(decide_change(known, None, &sandbox(vec![other]), operator), Ok(Tier::Extended));
+        // Anybody may take away what operators gave.
+        assert_eq!(decide_change(known, Some(basic), &sandbox(vec![]), basic), Ok(basic));
+        assert_eq!(
+            decide_change(known, Some(basic), &given, operator),
+            Err(TierRefusal::TooLow { needed: Tier::Extended })
+        );
+        // A tier never rises unasked.
+        let plain = sandbox(vec![]);
+        assert_eq!(
+            decide_change((basic, &plain), None, &given, operator),
+            Err(TierRefusal::TooLow { needed: Tier::Extended })
+        );
+        assert_eq!(
+            decide_change((basic, &plain), Some(Tier::Extended), &given, operator),
+            Ok(Tier::Extended)
+        );
+        // What programs run without a box is for operators to say.
+        let local = |allow: &str| {
+            let run = RunPolicy { allow: Some(vec![allow.into()]), ..RunPolicy::default() };
+            ProviderConfig::Local(LocalConfig { run, ..LocalConfig::default() })
+        };
+        let refused = Err(TierRefusal::OperatorsOnly { tier: Tier::Privileged });
+        assert_eq!(decide_change((Tier::Privileged, &local("ls")), None, &local("cat"), basic), refused);
     }
 }

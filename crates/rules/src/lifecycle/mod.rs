@@ -12,6 +12,7 @@
 //! from this table into the reference. Nothing else in Warren chooses a status: handlers and sweepers send a
 //! signal, and write what comes back.
 
+pub mod bundles;
 mod diagram;
 mod entry;
 pub mod hosted;

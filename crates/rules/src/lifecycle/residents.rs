@@ -1,6 +1,6 @@
 //! Agents that Warren itself runs in their boxes: what they need, when they are started, and how often (F4, F18).
 
-use warren_model::{Capability, ProviderKind, Runtime, Status, WorkspaceSpec};
+use warren_model::{AgentSpec, Capability, ProviderKind, RunnerSpec, Runtime, Status, WorkspaceSpec};
 
 use warren_model::Backoff;
 
@@ -38,6 +38,36 @@ pub fn is_run_by_warren(spec: &WorkspaceSpec) -> bool {
 /// box would have Warren call whatever address a program in there wrote into it.
 pub fn may_have_card(spec: &WorkspaceSpec) -> bool {
     !is_run_by_warren(spec)
+}
+
+/// What the runner in the box is told about its program, as the words of its command line.
+pub fn runner_options(agent: &AgentSpec) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut say = |option: &str, value: String| words.extend([option.to_owned(), value]);
+    for sign in &agent.wedge_signs {
+        say("--wedge-sign", sign.clone());
+    }
+    let Some(runner) = &agent.runner else { return words };
+    say("--adapter", runner.adapter.to_string());
+    if let Some(mode) = &runner.mode {
+        say("--mode", mode.clone());
+    }
+    if let Some(text) = agent.prompts.get(RunnerSpec::INITIAL_PROMPT) {
+        say("--initial-prompt", text.clone());
+    }
+    for name in &runner.declares {
+        say("--declares", name.clone());
+    }
+    if let Some(seconds) = runner.idle_timeout_seconds {
+        say("--idle-timeout-seconds", seconds.to_string());
+    }
+    if let Some(seconds) = runner.start_timeout_seconds {
+        say("--start-timeout-seconds", seconds.to_string());
+    }
+    if let Some(url) = &runner.a2a_url {
+        say("--a2a-url", url.clone());
+    }
+    words
 }
 
 /// Whether what the spec says of its program can be.

@@ -255,6 +255,7 @@ fn overlay(base: Blueprint, over: &Blueprint) -> Blueprint {
         required_env,
         command: over.command.or(base.command),
         wedge_signs: over.wedge_signs.or(base.wedge_signs),
+        runner: over.runner.or(base.runner),
         doors: over.doors.or(base.doors),
         children: Vec::new(),
     }

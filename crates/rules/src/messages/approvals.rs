@@ -50,6 +50,8 @@ pub enum ApprovalRefusal {
     NotAPerson,
     /// Nobody answers their own question.
     OwnQuestion,
+    /// A question is taken back by who asked it.
+    NotTheAsker,
     /// Somebody was faster, or nobody was in time.
     Over(ApprovalState),
 }
@@ -81,6 +83,29 @@ pub fn decide(
     };
     let (decided_by, decided_at) = (Some(principal), Some(now));
     Ok(Approval { state, decided_by, decided_at, note, ..approval.clone() })
+}
+
+/// The question once who asked it waits for no answer any more, and says why.
+pub fn withdraw(
+    approval: &Approval,
+    by: &Principal,
+    note: Option<String>,
+    now: Timestamp,
+) -> Result<Approval, ApprovalRefusal> {
+    if *by != approval.asked_by {
+        return Err(ApprovalRefusal::NotTheAsker);
+    }
+    let state = expire(approval, now).map_or(approval.state, |expired| expired.state);
+    match state {
+        ApprovalState::Pending => {
+            Ok(Approval { state: ApprovalState::Void, decided_at: Some(now), note, ..approval.clone() })
+        }
+        // Taken back twice is taken back.
+        ApprovalState::Void => Ok(approval.clone()),
+        over @ (ApprovalState::Approved | ApprovalState::Denied | ApprovalState::Expired) => {
+            Err(ApprovalRefusal::Over(over))
+        }
+    }
 }
 
 /// The question once nobody decided it in time; none where it is not that late.
@@ -185,5 +210,23 @@ mod tests {
         assert_eq!(expire(&pending(), NOW.plus_ms(999)), None);
         assert_eq!(expire(&pending(), late).unwrap().state, ApprovalState::Expired);
         assert_eq!(expire(&approved, late), None);
+    }
+
+    // A82
+    #[test]
+    fn a_question_is_taken_back_by_who_asked_it_while_nobody_has_decided() {
+        let (asker, why) = (pending().asked_by, Some("its program ended".to_owned()));
+        let void = withdraw(&pending(), &asker, why.clone(), NOW).unwrap();
+        assert_eq!((void.state, void.note.clone(), void.decided_at), (ApprovalState::Void, why, Some(NOW)));
+        assert_eq!(withdraw(&void, &asker, None, NOW), Ok(void.clone()), "twice is once");
+        let other = Principal::system("other");
+        assert_eq!(withdraw(&pending(), &other, None, NOW), Err(ApprovalRefusal::NotTheAsker));
+        for state in [ApprovalState::Approved, ApprovalState::Denied, ApprovalState::Expired] {
+            let over = Approval { state, ..pending() };
+            assert_eq!(withdraw(&over, &asker, None, NOW), Err(ApprovalRefusal::Over(state)));
+        }
+        let late = pending().expires_at;
+        let refused = withdraw(&pending(), &asker, None, late);
+        assert_eq!(refused, Err(ApprovalRefusal::Over(ApprovalState::Expired)), "too late for that too");
     }
 }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use serde_json::json;
 use warren_api::{
-    AnswerMessage, Claim, ClaimMessage, ClaimedMessage, Heartbeat, HeartbeatAnswer, ProgressTaken,
-    RegisterRuntime, RegisteredRuntime, ReportProgress,
+    AnswerMessage, Approval, ApprovalState, Claim, ClaimMessage, ClaimedMessage, Heartbeat, HeartbeatAnswer,
+    ProgressTaken, RegisterRuntime, RegisteredRuntime, ReportProgress, RequestApproval, WithdrawApproval,
 };
 use warren_runner::{ApiError, WarrenApi};
 
@@ -21,6 +21,11 @@ pub(crate) struct FakeState {
     pub(crate) refused: u32,
     pub(crate) withdrawn: u32,
     pub(crate) lost: u32,
+    /// Questions to people.
+    pub(crate) asked: Vec<RequestApproval>,
+    /// Those that were taken back, and why.
+    pub(crate) withdrawn_questions: Vec<(String, String)>,
+    decision: Option<ApprovalState>,
     queue: VecDeque<String>,
     given: u32,
     accepted: String,
@@ -31,6 +36,12 @@ pub(crate) struct FakeState {
 }
 
 impl FakeState {
+    /// What it was told, without most of the heartbeats.
+    pub(crate) fn in_short(&self) -> String {
+        let heartbeats: Vec<_> = self.heartbeats.iter().rev().take(2).cloned().collect();
+        format!("{:?}", Self { heartbeats, ..self.clone() })
+    }
+
     /// What it said of itself each time between two messages.
     pub(crate) fn idle_states(&self) -> Vec<String> {
         let idle = self.heartbeats.iter().filter(|beat| beat.active_tasks == Some(0));
@@ -81,6 +92,20 @@ impl FakeApi {
     /// Wants to hear from it three times in so long.
     pub(crate) fn expect_reports(&self, liveness_ms: u64) {
         self.0.borrow_mut().liveness_ms = liveness_ms;
+    }
+
+    /// All questions are decided like this, those that are open and those to come.
+    pub(crate) fn decide(&self, decision: ApprovalState) {
+        self.0.borrow_mut().decision = Some(decision);
+    }
+
+    fn approval(&self, id: &str, state: ApprovalState) -> Approval {
+        let approval = json!({
+            "id": id, "workspace_id": "w", "task_id": null, "action": "a", "reason": "r", "context": {}, "state": state,
+            "asked_by": { "kind": "workspace", "id": "w" }, "decided_by": null, "decided_at": null, "note": null,
+            "created_at": "", "expires_at": "",
+        });
+        serde_json::from_value(approval).unwrap()
     }
 
     fn check(&self, token: &str) -> Result<(), ApiError> {
@@ -171,5 +196,36 @@ impl WarrenApi for FakeApi {
         }
         desk.answers.push(answer.clone());
         Ok(())
+    }
+
+    async fn ask_approval(
+        &self,
+        token: &str,
+        _: &str,
+        question: &RequestApproval,
+    ) -> Result<Approval, ApiError> {
+        self.check(token)?;
+        self.0.borrow_mut().asked.push(question.clone());
+        let id = format!("approval-{}", self.0.borrow().asked.len());
+        Ok(self.approval(&id, ApprovalState::Pending))
+    }
+
+    async fn decision(&self, token: &str, approval: &str, _: u64) -> Result<Approval, ApiError> {
+        self.check(token)?;
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        let state = self.0.borrow().decision.unwrap_or(ApprovalState::Pending);
+        Ok(self.approval(approval, state))
+    }
+
+    async fn withdraw(
+        &self,
+        token: &str,
+        approval: &str,
+        withdrawal: &WithdrawApproval,
+    ) -> Result<Approval, ApiError> {
+        self.check(token)?;
+        let why = withdrawal.note.clone().unwrap();
+        self.0.borrow_mut().withdrawn_questions.push((approval.to_owned(), why));
+        Ok(self.approval(approval, ApprovalState::Void))
     }
 }

@@ -2,14 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
+mod acp;
 mod fake_api;
+mod streams;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
 use warren_api::AnswerOutcome;
-use warren_runner::{ApiError, Credentials, Error, Settings, place, work};
+use warren_runner::{Adapter, AgentOptions, ApiError, Credentials, Error, Settings, place, work};
 
 use crate::fake_api::{FakeApi, FakeState};
 
@@ -27,7 +29,8 @@ fn home(script: &str) -> Home {
     place(&join_token, b"join").unwrap();
     let command = ["/bin/sh", "-c", script].map(str::to_owned).to_vec();
     let credentials = Credentials::Files { join_token, credential };
-    Home { settings: Settings { command, credentials, wedge_signs: Vec::new() }, folder }
+    let (adapter, options) = (Adapter::Stdio, AgentOptions::default());
+    Home { settings: Settings { command, credentials, wedge_signs: Vec::new(), adapter, options }, folder }
 }
 
 impl Home {
@@ -46,7 +49,7 @@ async fn until(fake: &FakeApi, home: &Home, is_enough: impl Fn(&FakeState) -> bo
     tokio::select! {
         ended = work(fake, &home.settings) => Some(ended.unwrap_err()),
         () = seen => None,
-        () = tokio::time::sleep(PATIENCE) => panic!("did not happen: {:?}", fake.desk()),
+        () = tokio::time::sleep(PATIENCE) => panic!("did not happen: {}", fake.desk().in_short()),
     }
 }
 
@@ -216,7 +219,7 @@ async fn a_program_that_is_not_there_is_a_failure_that_says_so() {
     fake.queue("x");
     assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
     let said = fake.desk().answers[0].message.as_ref().unwrap().parts[0].text.clone().unwrap();
-    assert!(said.starts_with("the program could not be started: "), "{said}");
+    assert!(said.starts_with("the program `/nowhere/agent` could not be started: "), "{said}");
 }
 
 /// A program that ends once so many of it are at work, each on a message of its own.
@@ -275,7 +278,11 @@ async fn of_several_messages_the_one_that_does_not_move_is_reported() {
     fake.expect_reports(600);
     fake.queue("still");
     fake.queue("busy");
-    let is_enough = |desk: &FakeState| desk.answers.len() == 1 && desk.heartbeats.len() > 6;
+    let is_one_left =
+        |beat: Option<&warren_api::Heartbeat>| beat.is_some_and(|beat| beat.active_tasks == Some(1));
+    let is_enough = |desk: &FakeState| {
+        desk.answers.len() == 1 && desk.heartbeats.len() > 6 && is_one_left(desk.heartbeats.last())
+    };
     assert!(until(&fake, &home, is_enough).await.is_none());
     let desk = fake.desk();
     let both: Vec<_> = desk.heartbeats.iter().filter(|beat| beat.active_tasks == Some(2)).collect();
@@ -348,4 +355,95 @@ async fn the_line_passes_over_answers_that_are_not_for_it_and_tells_its_end() {
     assert_eq!(refused, ApiError::Refused { code: "workspace_not_ready".into() });
     server.await.unwrap();
     assert_eq!(api.claim("t", "w", &claim).await.unwrap_err(), ApiError::Ended);
+}
+
+// A80
+#[tokio::test]
+async fn a_program_that_speaks_lines_of_json_tells_progress_files_and_a_state() {
+    let script = r#"read -r line
+case "$line" in *hello*) ;; *) exit 9 ;; esac
+echo '{"progress": "reading"}'
+echo 'not of the format'
+echo '{"artifact": {"id": "one", "name": "out.txt", "parts": [{"url": "workspace:out.txt"}]}}'
+sleep 3
+echo '{"answer": "which one?", "state": "input_required"}'"#;
+    let (fake, mut home) = (FakeApi::new(), home(script));
+    home.settings.adapter = Adapter::Json;
+    fake.queue("hello");
+    assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
+    let desk = fake.desk();
+    let answer = &desk.answers[0];
+    assert_eq!(answer.state, Some(warren_api::TaskState::InputRequired));
+    assert_eq!(answer.artifacts[0].artifact.name.as_deref(), Some("out.txt"));
+    assert_eq!(answer.message.as_ref().unwrap().parts[0].text.as_deref(), Some("which one?"));
+    let told = desk.progress[0].message.as_ref().unwrap().parts[0].text.clone().unwrap();
+    assert_eq!(told, "reading\nnot of the format");
+}
+
+// A80
+#[tokio::test]
+async fn a_program_that_ends_without_a_line_that_answers_is_a_failure_that_says_so() {
+    let (fake, mut home) = (FakeApi::new(), home("echo hi"));
+    home.settings.adapter = Adapter::Json;
+    fake.queue("hello");
+    assert!(until(&fake, &home, |desk| desk.answers.len() == 1).await.is_none());
+    let answer = &fake.desk().answers[0];
+    assert_eq!(answer.outcome, AnswerOutcome::Failed);
+    let said = answer.message.as_ref().unwrap().parts[0].text.clone().unwrap();
+    assert_eq!(said, "the program ended without a line that has an `answer`\nhi");
+}
+
+// A80
+#[tokio::test]
+async fn a_program_that_serves_a2a_is_called_and_started_again_when_it_dies() {
+    const SERVER: &str = r#"
+import http.server, json, os, sys
+port, mark = int(sys.argv[1]), sys.argv[2]
+tasks = {}
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *words): pass
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        assert self.headers["a2a-version"] == "1.0"
+        params = asked["params"]
+        if asked["method"] == "SendMessage":
+            text = params["message"]["parts"][0]["text"]
+            if text == "die" and not os.path.exists(mark):
+                open(mark, "w").close()
+                os._exit(5)
+            if text == "quick":
+                result = {"message": {"role": "ROLE_AGENT", "parts": [{"text": "at once"}]}}
+            else:
+                tasks["t"] = {"id": "t", "status": {"state": "TASK_STATE_WORKING", "message": {"parts": [{"text": "looking"}]}}}
+                result = {"task": tasks["t"]}
+        else:
+            said = {"parts": [{"text": "done"}]}
+            tasks["t"]["status"] = {"state": "TASK_STATE_COMPLETED", "message": said}
+            tasks["t"]["artifacts"] = [{"artifactId": "a", "name": "a.txt", "parts": [{"text": "inside"}]}]
+            result = tasks["t"]
+        body = json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler).serve_forever()
+"#;
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (fake, mut home) = (FakeApi::new(), home(""));
+    let mark = home.file("died").display().to_string();
+    home.settings.command = ["python3", "-c", SERVER, &free.to_string(), &mark].map(str::to_owned).to_vec();
+    home.settings.adapter = Adapter::A2a;
+    home.settings.options.a2a_url = Some(format!("http://127.0.0.1:{free}/"));
+    ["quick", "slow", "die"].iter().for_each(|text| fake.queue(text));
+    assert!(until(&fake, &home, |desk| desk.answers.len() == 3).await.is_none());
+    let desk = fake.desk();
+    let texts: Vec<_> = desk
+        .answers
+        .iter()
+        .map(|answer| answer.message.as_ref().unwrap().parts[0].text.clone().unwrap())
+        .collect();
+    assert_eq!(texts, ["at once", "done", "done"], "the last one by the second life");
+    assert_eq!(desk.answers[1].artifacts[0].artifact.parts[0].text.as_deref(), Some("inside"));
+    assert!(std::path::Path::new(&mark).exists());
 }

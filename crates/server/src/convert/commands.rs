@@ -84,6 +84,7 @@ pub(crate) fn process(info: &shell::ProcessInfo) -> api::Process {
     api::Process {
         id: info.id.0,
         program: info.program.clone(),
+        command_line: None,
         state,
         exit_code,
         signal,

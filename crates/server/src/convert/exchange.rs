@@ -254,15 +254,19 @@ pub(crate) fn peer(row: &model::Workspace) -> api::Peer {
     }
 }
 
+pub(crate) fn peer_circle(circle: model::PeerCircle) -> api::PeerCircle {
+    match circle {
+        model::PeerCircle::Nobody => api::PeerCircle::Nobody,
+        model::PeerCircle::Family => api::PeerCircle::Family,
+        model::PeerCircle::Org => api::PeerCircle::Org,
+    }
+}
+
 pub(crate) fn peer_policy(policy: Option<&model::PeerPolicy>) -> api::PeerPolicy {
     let usual = model::PeerPolicy::default();
     let policy = policy.unwrap_or(&usual);
     api::PeerPolicy {
-        circle: match policy.circle {
-            model::PeerCircle::Nobody => api::PeerCircle::Nobody,
-            model::PeerCircle::Family => api::PeerCircle::Family,
-            model::PeerCircle::Org => api::PeerCircle::Org,
-        },
+        circle: peer_circle(policy.circle),
         allow: policy.allow.iter().map(ToString::to_string).collect(),
         deny: policy.deny.iter().map(ToString::to_string).collect(),
     }

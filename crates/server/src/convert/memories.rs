@@ -8,11 +8,7 @@ use super::principal;
 pub(crate) fn memory(memory: &model::Memory) -> api::Memory {
     api::Memory {
         id: memory.id.to_string(),
-        scope: match memory.place.scope() {
-            model::MemoryScope::Local => api::MemoryScope::Local,
-            model::MemoryScope::Team => api::MemoryScope::Team,
-            model::MemoryScope::Org => api::MemoryScope::Org,
-        },
+        scope: memory_scope(memory.place.scope()),
         key: memory.key.clone(),
         value: memory.value.clone(),
         version: memory.version,
@@ -23,6 +19,14 @@ pub(crate) fn memory(memory: &model::Memory) -> api::Memory {
         created_at: memory.created_at.to_string(),
         updated_at: memory.updated_at.to_string(),
         expires_at: memory.expires_at.map(|at| at.to_string()),
+    }
+}
+
+pub(crate) fn memory_scope(scope: model::MemoryScope) -> api::MemoryScope {
+    match scope {
+        model::MemoryScope::Local => api::MemoryScope::Local,
+        model::MemoryScope::Team => api::MemoryScope::Team,
+        model::MemoryScope::Org => api::MemoryScope::Org,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod admin;
 mod approvals;
+mod bundles;
 pub(crate) mod chat;
 mod commands;
 mod events;
@@ -20,6 +21,7 @@ mod workspaces;
 
 pub(crate) use self::admin::*;
 pub(crate) use self::approvals::*;
+pub(crate) use self::bundles::*;
 pub(crate) use self::commands::*;
 pub(crate) use self::events::*;
 pub(crate) use self::files::*;

@@ -37,6 +37,7 @@ pub(crate) fn new_workspace_from(
             prompts: body.prompts,
             command: body.command.unwrap_or_default(),
             wedge_signs: body.wedge_signs.unwrap_or_default(),
+            runner: body.runner.map(|runner| Box::new(runner_from(*runner))),
             ..model::AgentSpec::default()
         },
         template: None,
@@ -63,11 +64,28 @@ pub(crate) fn template_import_from(body: api::CreateWorkspace) -> Result<Import,
         prompts: body.prompts,
         command: body.command,
         wedge_signs: body.wedge_signs,
+        runner: body.runner.map(|runner| Box::new(runner_from(*runner))),
         doors: body.doors.map(doors_from).transpose()?,
         ..model::Blueprint::default()
     };
     let parent_id = body.parent_id.as_deref().map(|id| id_from("parent_id", id)).transpose()?;
     Ok(Import { roots: vec![root], parent_id, provided_env: body.provided_env })
+}
+
+fn runner_from(runner: api::RunnerSpec) -> model::RunnerSpec {
+    model::RunnerSpec {
+        adapter: match runner.adapter {
+            api::RunnerAdapter::Stdio => model::RunnerAdapter::Stdio,
+            api::RunnerAdapter::Json => model::RunnerAdapter::Json,
+            api::RunnerAdapter::Acp => model::RunnerAdapter::Acp,
+            api::RunnerAdapter::A2a => model::RunnerAdapter::A2a,
+        },
+        mode: runner.mode,
+        declares: runner.declares,
+        idle_timeout_seconds: runner.idle_timeout_seconds,
+        start_timeout_seconds: runner.start_timeout_seconds,
+        a2a_url: runner.a2a_url,
+    }
 }
 
 pub(crate) fn doors_from(doors: api::Doors) -> Result<model::DoorSpec, Failure> {

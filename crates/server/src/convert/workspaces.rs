@@ -184,6 +184,23 @@ fn agent(agent: &model::AgentSpec) -> api::Agent {
         required_env: agent.required_env.clone(),
         command: agent.command.clone(),
         wedge_signs: agent.wedge_signs.clone(),
+        runner: agent.runner.as_deref().map(runner),
+    }
+}
+
+fn runner(runner: &model::RunnerSpec) -> api::RunnerSpec {
+    api::RunnerSpec {
+        adapter: match runner.adapter {
+            model::RunnerAdapter::Stdio => api::RunnerAdapter::Stdio,
+            model::RunnerAdapter::Json => api::RunnerAdapter::Json,
+            model::RunnerAdapter::Acp => api::RunnerAdapter::Acp,
+            model::RunnerAdapter::A2a => api::RunnerAdapter::A2a,
+        },
+        mode: runner.mode.clone(),
+        declares: runner.declares.clone(),
+        idle_timeout_seconds: runner.idle_timeout_seconds,
+        start_timeout_seconds: runner.start_timeout_seconds,
+        a2a_url: runner.a2a_url.clone(),
     }
 }
 

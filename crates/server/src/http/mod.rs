@@ -39,7 +39,7 @@ use crate::guard::Guard;
 use crate::routes::ProviderSignIn;
 use crate::runner_gateway::RouterGateway;
 use crate::telemetry::Telemetry;
-use crate::{VERSION, routes};
+use crate::{VERSION, forwarding, routes};
 
 /// Largest request head; hyper answers 431 beyond it.
 const MAX_HEAD_BYTES: usize = 64 * 1_024;
@@ -75,6 +75,8 @@ pub struct Parts {
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
+    /// Where other replicas reach it.
+    replica_url: Option<String>,
     app: Arc<App>,
     router: Router,
 }
@@ -98,6 +100,7 @@ impl Server {
             history_readers: Semaphore::new(MAX_HISTORY_READERS),
             has_public_metrics: config.has_public_metrics,
             provider_sign_in,
+            relay: exchange.connector().relay(),
             box_lines: BoxLines::default(),
             stopping: CancellationToken::new(),
             agents,
@@ -113,7 +116,8 @@ impl Server {
         let gateway =
             RouterGateway::new(router.clone(), address).telling(app.exchange.clone()).with_doors(doors);
         app.fleet.residents.set_gateway(Arc::new(gateway));
-        Ok(Self { listener, address, app, router })
+        let replica_url = config.replica_url.or_else(|| forwarding::reached_at(address));
+        Ok(Self { listener, address, replica_url, app, router })
     }
 
     pub fn local_addr(&self) -> SocketAddr {
@@ -122,7 +126,8 @@ impl Server {
 
     /// Serves until `stop` is cancelled; then lets requests in flight finish, within the limit, and returns.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { listener, app, router, .. } = self;
+        let Self { listener, app, router, replica_url, .. } = self;
+        forwarding::announce(&app, replica_url).await;
         let follower = tokio::spawn(
             app.hub
                 .clone()

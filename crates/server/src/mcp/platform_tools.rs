@@ -49,7 +49,7 @@ pub(super) async fn call(
     arguments: JsonObject,
 ) -> Option<Result<Value, Failure>> {
     let tool = tools.named(name)?;
-    Some(context.carry_out(run(context, tool, arguments)).await)
+    Some(context.carry_out(Box::pin(run(context, tool, arguments))).await)
 }
 
 async fn run(context: &CallContext, tool: PlatformTool, arguments: JsonObject) -> Result<Value, Failure> {

@@ -6,7 +6,9 @@ use axum::extract::State;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use warren_api::{Approval, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval};
+use warren_api::{
+    Approval, ApprovalPage, ApprovalState, DecideApproval, Problem, RequestApproval, WithdrawApproval,
+};
 use warren_exchange::ApprovalQuery;
 use warren_exchange::{ApprovalAnswer, ApprovalDecision, MAX_APPROVAL_WAIT_MS};
 use warren_model as model;
@@ -174,6 +176,25 @@ pub(super) async fn deny(
     let answer = answer_from(ApprovalDecision::Deny, body, &headers)?;
     let decided = app.exchange.approvals.decide(&who, id, answer).await?;
     Ok(axum::Json(Names::in_approval(&app, &decided).await?))
+}
+
+/// Take a question of one's own back.
+///
+/// For the workspace that asked: it waits for no answer any more, since its work ended or its program died. The question
+/// is `void`, with the reason as its note. One that is decided already stays as it is.
+#[utoipa::path(
+    post, path = "/api/v1/approvals/{id}/withdraw", operation_id = "withdraw_approval", tag = "approvals",
+    params(("id" = String, Path)), request_body = WithdrawApproval,
+    responses((status = 200, body = Approval), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn withdraw(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    PathId(id): PathId<model::ApprovalKind>,
+    Json(body): Json<WithdrawApproval>,
+) -> Result<axum::Json<Approval>, Failure> {
+    let withdrawn = app.exchange.approvals.withdraw(&who, id, body.note).await?;
+    Ok(axum::Json(Names::in_approval(&app, &withdrawn).await?))
 }
 
 fn answer_from(

@@ -7,15 +7,16 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use warren_api::{Bundle, BundleNode, BundleOrigin, ImportBundle, ImportReport, Problem};
+use warren_api::{Bundle, ImportBundle, ImportReport, Problem};
 use warren_model as model;
 use warren_model::{BundleError, ErrorCode};
+use warren_operations::ExportOptions;
 
-use super::templates::tell_report;
+use super::templates::tell_bundle_report;
 use crate::App;
 use crate::auth::Caller;
 use crate::convert;
-use crate::extract::{Json, PathId, Query};
+use crate::extract::{BundleJson, PathId, Query};
 use crate::problem::{CurrentRequest, Failure};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -25,13 +26,20 @@ pub(super) struct ExportParams {
     /// With all below it; so unless told.
     #[serde(default = "yes")]
     tree: bool,
+    /// With their files; not so unless told. The workspaces must be running.
+    #[serde(default)]
+    files: bool,
 }
 
 const fn yes() -> bool {
     true
 }
 
-/// Export a workspace as a bundle: without ids, tokens, secrets, state and files.
+/// Export a workspace as a bundle: with what it remembers and its schedules, without ids, tokens, secrets and state.
+///
+/// Files come along on request, as they are: what somebody wrote into them is not masked. Links and special files are left
+/// out, and `warnings` says so. A bundle of more than `limits.max_bundle_bytes` is refused (413, `bundle_too_large`), by the
+/// name of the workspace with which it became too large.
 #[utoipa::path(
     get, path = "/api/v1/workspaces/{id}/bundle", operation_id = "export_bundle", tag = "bundles",
     params(("id" = String, Path), ExportParams),
@@ -43,24 +51,17 @@ pub(super) async fn export(
     PathId(id): PathId<model::WorkspaceKind>,
     Query(params): Query<ExportParams>,
 ) -> Result<axum::Json<Bundle>, Failure> {
-    let bundle = app.fleet.bundles.export(&who, id, params.tree).await?;
-    let origin =
-        BundleOrigin { workspace_id: bundle.origin.workspace_id, exported_at: bundle.origin.exported_at };
-    Ok(axum::Json(Bundle { format: bundle.format, version: bundle.version, origin, root: node(bundle.root) }))
-}
-
-fn node(from: model::BundleNode) -> BundleNode {
-    BundleNode {
-        name: from.name,
-        spec: serde_json::to_value(&from.spec).unwrap_or_default(),
-        children: from.children.into_iter().map(node).collect(),
-    }
+    let options = ExportOptions { is_tree: params.tree, has_files: params.files };
+    Ok(axum::Json(convert::bundle(app.operations.bundles.export(&who, id, options).await?)))
 }
 
 /// Import a bundle, under new ids.
 ///
-/// As the import of a tree: 412 with all that is missing, 201 when all were made, 207 with a problem for each that was
-/// not.
+/// All of its workspaces are made, with what they remember and their schedules, or none: 412 with all that is missing, 207
+/// with the problem of each that could not be. Then their files are written. 201: all is there; 207 with ids: some files
+/// could not be written, and `files` says which. Rules about peers follow the workspaces of the bundle; those about
+/// workspaces that are not here are left out, and `warnings` says so. The body may be larger than others, by
+/// `limits.max_bundle_bytes`.
 #[utoipa::path(
     post, path = "/api/v1/bundles", operation_id = "import_bundle", tag = "bundles",
     request_body = ImportBundle,
@@ -73,7 +74,7 @@ pub(super) async fn import(
     State(app): State<Arc<App>>,
     Caller(who): Caller,
     Extension(request): Extension<CurrentRequest>,
-    Json(body): Json<ImportBundle>,
+    BundleJson(body): BundleJson<ImportBundle>,
 ) -> Result<Response, Failure> {
     let bundle = model::Bundle::read(body.bundle).map_err(|error| {
         let code = match error {
@@ -83,6 +84,6 @@ pub(super) async fn import(
         Failure::new(code, error.to_string())
     })?;
     let parent_id = body.parent_id.as_deref().map(|id| convert::id_from("parent_id", id)).transpose()?;
-    let report = app.fleet.bundles.import(&who, bundle, parent_id, &body.provided_env).await?;
-    Ok(tell_report(report, &request))
+    let report = app.operations.bundles.import(&who, bundle, parent_id, body.provided_env).await?;
+    Ok(tell_bundle_report(report, &request))
 }

@@ -52,7 +52,7 @@ use self::commands::{exec, processes, terminal};
 use self::exchange::{conversations, delegations, messages, notices, peers, queue, runtime, uploads};
 use crate::http::unread;
 use crate::problem::Failure;
-use crate::{App, a2a, auth, guard, mcp, openapi, page, problem};
+use crate::{App, a2a, auth, forwarding, guard, mcp, openapi, page, problem};
 
 /// Every route of the API, with its description.
 pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
@@ -112,6 +112,7 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(approvals::list))
         .routes(routes!(approvals::show))
         .routes(routes!(approvals::approve))
+        .routes(routes!(approvals::withdraw))
         .routes(routes!(approvals::deny))
         .routes(routes!(tool_rules::create, tool_rules::list))
         .routes(routes!(tool_rules::show, tool_rules::revoke))
@@ -182,8 +183,10 @@ pub(crate) fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(budgets::show, budgets::set))
         .routes(routes!(runtimes::register))
         .routes(routes!(runtimes::heartbeat))
+        .routes(routes!(runtimes::change_card))
         .routes(routes!(admin::sweeps))
         .routes(routes!(admin::run_sweep))
+        .routes(routes!(admin::backup))
         .routes(routes!(webhooks::create, webhooks::list))
         .routes(routes!(webhooks::show, webhooks::patch, webhooks::remove))
         .routes(routes!(webhooks::calls))
@@ -202,7 +205,10 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
     let document = serde_json::to_value(openapi::document()).expect("the document is plain data");
     let mcp = mcp::router(app, &document);
     let api = api.merge(mcp).merge(a2a::router());
-    let api = api.route_layer(from_fn_with_state(Arc::clone(app), auth::require_token));
+    let api = api
+        .route_layer(from_fn_with_state(Arc::clone(app), forwarding::pass_on))
+        .route_layer(from_fn_with_state(Arc::clone(app), auth::require_token))
+        .route_layer(from_fn_with_state(Arc::clone(app), forwarding::refuse_clients_of_workers));
     let page = Router::new().fallback(page::serve).layer(CompressionLayer::new());
     Router::new()
         .merge(api)
@@ -215,6 +221,7 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .layer(from_fn_with_state(Arc::clone(app), guard::check_host_and_origin))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(from_fn_with_state(Arc::clone(app), problem::write_problems))
+        .layer(from_fn_with_state(Arc::clone(app), forwarding::read_mark))
         .layer(map_response(|response| async { page::add_security_headers(response) }))
         .layer(from_fn(unread::close_after_unread_body))
         .with_state(Arc::clone(app))

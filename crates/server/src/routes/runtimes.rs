@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::Deserialize;
-use warren_api::{Heartbeat, HeartbeatAnswer, Problem, RegisterRuntime, RegisteredRuntime};
+use warren_api::{
+    AgentCardAnswer, ChangeAgentCard, Heartbeat, HeartbeatAnswer, Problem, RegisterRuntime, RegisteredRuntime,
+};
 use warren_fleet::Register;
 use warren_model::ReportDoubt as Doubt;
 
@@ -53,6 +55,28 @@ pub(super) async fn register(
         generation: registered.workspace.generation,
         warnings: warnings.into_iter().chain(registered.doubts.into_iter().map(Doubt::sentence)).collect(),
         wedge: registered.wedge,
+    }))
+}
+
+/// Change how a runtime describes itself, with the credential that it got when it registered.
+///
+/// Messages go where the new card leads from then on. Its URLs are judged as those of a registration are. An agent that
+/// Warren runs has no card.
+#[utoipa::path(
+    put, path = "/api/v1/registry/agent-card", operation_id = "change_agent_card", tag = "runtimes",
+    request_body = ChangeAgentCard,
+    responses((status = 200, body = AgentCardAnswer), (status = "default", body = Problem, content_type = "application/problem+json"))
+)]
+pub(super) async fn change_card(
+    State(app): State<Arc<App>>,
+    Caller(who): Caller,
+    Json(body): Json<ChangeAgentCard>,
+) -> Result<axum::Json<AgentCardAnswer>, Failure> {
+    let registration = app.exchange.registrations.change_card(&who, body.agent_card).await?;
+    Ok(axum::Json(AgentCardAnswer {
+        workspace_id: registration.workspace_id.to_string(),
+        boots: registration.boots,
+        agent_card: registration.agent_card,
     }))
 }
 

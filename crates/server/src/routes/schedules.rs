@@ -290,16 +290,8 @@ fn to_wire(app: &App, row: &model::Schedule) -> Schedule {
         every_seconds,
         prompt: row.prompt.clone(),
         jitter_seconds: row.jitter_seconds,
-        missed: match row.missed {
-            model::MissedPolicy::Skip => MissedPolicy::Skip,
-            model::MissedPolicy::Once => MissedPolicy::Once,
-            model::MissedPolicy::All => MissedPolicy::All,
-        },
-        overlap: match row.overlap {
-            model::OverlapPolicy::Skip => OverlapPolicy::Skip,
-            model::OverlapPolicy::Queue => OverlapPolicy::Queue,
-            model::OverlapPolicy::Allow => OverlapPolicy::Allow,
-        },
+        missed: convert::missed(row.missed),
+        overlap: convert::overlap(row.overlap),
         is_paused: row.is_paused,
         upcoming: app.exchange.schedules.upcoming(row, UPCOMING).iter().map(ToString::to_string).collect(),
         next_at: row.next_at.map(|at| at.to_string()),

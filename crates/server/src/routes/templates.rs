@@ -15,6 +15,7 @@ use warren_api::{
 use warren_fleet::{Import, MAX_TEMPLATE_PAGE, PutTemplate};
 use warren_model as model;
 use warren_model::{ErrorCode, TemplateName};
+use warren_operations::{BundleReport, ImportedFiles};
 
 use super::workspaces::{answer, etag};
 use crate::App;
@@ -272,27 +273,50 @@ fn tell(status: StatusCode, row: &model::Template) -> Response {
 }
 
 pub(super) fn tell_report(report: warren_fleet::ImportReport, request: &CurrentRequest) -> Response {
-    let status = if report.is_complete() { StatusCode::CREATED } else { StatusCode::MULTI_STATUS };
-    let node = |node: warren_fleet::ImportedNode| {
-        let (path, name) = (node.path, node.name.to_string());
-        match node.outcome {
-            Ok(row) => {
-                let (workspace_id, tier) = (Some(row.id.to_string()), Some(convert::tier(row.spec.tier)));
-                ImportedNode { path, name, workspace_id, tier, problem: None }
-            }
-            Err(error) => {
-                let problem = Some(Failure::from(error).to_problem(&request.0));
-                ImportedNode { path, name, workspace_id: None, tier: None, problem }
-            }
+    let files = report.nodes.iter().map(|_| None).collect();
+    tell_bundle_report(BundleReport { report, files }, request)
+}
+
+/// The same, with what became of files.
+pub(super) fn tell_bundle_report(told: BundleReport, request: &CurrentRequest) -> Response {
+    let BundleReport { report, files } = told;
+    let is_whole = report.is_complete() && files.iter().flatten().all(|files| files.failed == 0);
+    let status = if is_whole { StatusCode::CREATED } else { StatusCode::MULTI_STATUS };
+    let node = |(node, files): (warren_fleet::ImportedNode, Option<ImportedFiles>)| {
+        let (workspace_id, tier, problem) = match node.outcome {
+            Ok(row) => (Some(row.id.to_string()), Some(convert::tier(row.spec.tier)), None),
+            Err(error) => (None, None, Some(Failure::from(error).to_problem(&request.0))),
+        };
+        let mut warnings = node.warnings;
+        warnings.extend(files.as_ref().and_then(executable_warning));
+        ImportedNode {
+            path: node.path,
+            name: node.name.to_string(),
+            workspace_id,
+            tier,
+            problem,
+            warnings,
+            files: files.map(convert::imported_files),
         }
     };
-    let nodes: Vec<_> = report.nodes.into_iter().map(node).collect();
+    let nodes: Vec<_> = report.nodes.into_iter().zip(files).map(node).collect();
     let count = |is_made: bool| {
         let counted = nodes.iter().filter(|node| node.workspace_id.is_some() == is_made).count();
         u32::try_from(counted).unwrap_or(u32::MAX)
     };
     let (created, failed) = (count(true), count(false));
     (status, axum::Json(ImportReport { nodes, created, failed })).into_response()
+}
+
+/// Files are written without the right to be run: what came from elsewhere is run by whoever says so.
+fn executable_warning(files: &ImportedFiles) -> Option<String> {
+    const NAMED: usize = 5;
+    let all = &files.executable;
+    let named = all.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if all.len() > NAMED { format!(" and {} more", all.len() - NAMED) } else { String::new() };
+    let sentence =
+        format!("files: {named}{more} could be run; run `chmod +x` in the workspace where they are to");
+    (!all.is_empty()).then_some(sentence)
 }
 
 fn read_blueprint(document: serde_json::Value, at: &str) -> Result<model::Blueprint, Failure> {

@@ -69,6 +69,9 @@ pub(super) async fn show(
 }
 
 /// Change a workspace. What is absent stays as it is.
+///
+/// A change of its provider's config or of its capabilities needs a new box: the answer has the status `provisioning` and
+/// `behind_of`, and the workspace is brought up anew by itself.
 #[utoipa::path(
     patch, path = "/api/v1/workspaces/{id}", operation_id = "change_workspace", tag = "workspaces",
     params(("id" = String, Path), ("If-Match" = Option<String>, Header, description = "Only if this is still its ETag.")),
@@ -96,6 +99,13 @@ pub(super) async fn patch(
         agent: body.agent.map(|name| convert::agent_name_from(name.as_deref())).transpose()?,
         model: body.model,
         prompts: body.prompts,
+        provider: body.provider,
+        capabilities: body.capabilities.map(|list| list.map(|list| convert::capabilities_from(&list))),
+        tier: body.tier.map(convert::tier_from),
+        peers: body
+            .peers
+            .map(|policy| policy.as_ref().map(convert::exchange::peer_policy_from).transpose())
+            .transpose()?,
         doors: body.doors.map(convert::doors_from).transpose()?,
     };
     let workspace = app.fleet.workspaces.patch(&who, id, patch, expected_version(&headers)?).await?;

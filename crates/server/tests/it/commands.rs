@@ -106,15 +106,18 @@ async fn a_client_that_hangs_up_ends_its_command() {
 }
 
 /// A command that never ends, with a child in its group and one in a session of its own. Each writes its process id.
-const BOTH_KINDS_OF_CHILDREN: &str = "sh -c 'echo $$ > one.new; mv one.new one.pid; exec sleep 7101' & \
+pub(crate) const BOTH_KINDS_OF_CHILDREN: &str = "sh -c 'echo $$ > one.new; mv one.new one.pid; exec sleep 7101' & \
      setsid sh -c 'echo $$ > two.new; mv two.new two.pid; exec sleep 7101' & wait";
 
-fn workspace_folder(warren: &std::path::Path, id: warren_model::WorkspaceId) -> std::path::PathBuf {
+pub(crate) fn workspace_folder(
+    warren: &std::path::Path,
+    id: warren_model::WorkspaceId,
+) -> std::path::PathBuf {
     warren.join("workspaces").join(id.to_string())
 }
 
 /// The process ids of both children, once both sleep.
-async fn started_commands(folder: &std::path::Path) -> Vec<u32> {
+pub(crate) async fn started_commands(folder: &std::path::Path) -> Vec<u32> {
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).ok()?.trim().parse().ok();
     loop {
         let found: Vec<u32> = ["one.pid", "two.pid"].into_iter().filter_map(read).collect();
@@ -127,7 +130,7 @@ async fn started_commands(folder: &std::path::Path) -> Vec<u32> {
 
 /// Those of `commands` that the kernel still has. A command that merely does nothing counts: on a machine that is stalled
 /// everything does nothing for a while.
-fn running(commands: &[u32]) -> Vec<u32> {
+pub(crate) fn running(commands: &[u32]) -> Vec<u32> {
     let is_running = |id: &u32| {
         std::fs::read_to_string(format!("/proc/{id}/cmdline")).is_ok_and(|text| text == "sleep\u{0}7101\u{0}")
     };

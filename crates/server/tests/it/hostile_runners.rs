@@ -120,6 +120,13 @@ async fn a_runner_of_the_box_reaches_nothing_but_its_own_workspace(
         line(7, "POST", "/api/v1/tokens", &warren.token, &json!({ "kind": "admin", "name": "stolen" })),
         // The control: with its own it is heard.
         line(8, "POST", "/api/v1/registry/heartbeat", "OWN", &json!({ "current_task": "its own voice" })),
+        line(
+            9,
+            "PUT",
+            "/api/v1/registry/agent-card",
+            "OWN",
+            &json!({ "agent_card": card("chunk9.evil.test") }),
+        ),
     ];
     replace_runner(folder, &script(&says));
     let wish = json!({
@@ -128,9 +135,11 @@ async fn a_runner_of_the_box_reaches_nothing_but_its_own_workspace(
     let id = create(warren, &wish).await;
     let heard = heard(warren, id, says.len()).await;
     let answers: Vec<_> = heard.iter().map(|answer| answer["status"].as_u64().unwrap()).collect();
-    assert_eq!(answers, [400, 403, 200, 403, 403, 403, 403, 200], "{heard:?}");
-    let said = heard[0]["body"]["detail"].as_str().unwrap();
-    assert!(said.contains("leave the card out"), "{said}");
+    assert_eq!(answers, [400, 403, 200, 403, 403, 403, 403, 200, 400], "{heard:?}");
+    for answer in [&heard[0], &heard[8]] {
+        let said = answer["body"]["detail"].as_str().unwrap();
+        assert!(said.contains("leave the card out"), "{said}");
+    }
     assert_eq!(names.asked(), Vec::<String>::new(), "no name server was asked for anybody");
     assert_eq!(registrations(warren, id).await, 1);
     warren.wait_for_status(id, Status::Online).await;
@@ -183,6 +192,8 @@ async fn the_card_of_an_agent_elsewhere_is_looked_up_once_its_token_was_seen() {
     let user = warren.post("/api/v1/tokens", &user).await.json()["secret"].as_str().unwrap().to_owned();
     for token in [&warren.token, &user] {
         assert_eq!(try_register(&warren, token, &evil).await.status, 403);
+        let change = warren.call("PUT", "/api/v1/registry/agent-card").token(token).json(&evil).send().await;
+        assert_eq!(change.status, 403);
     }
     assert_eq!(names.asked(), Vec::<String>::new(), "who may not register has nothing looked up");
     let answer = try_register(&warren, &join, &evil).await;

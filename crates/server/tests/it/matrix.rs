@@ -542,7 +542,7 @@ impl Stage {
             "resume_session" | "branch_session" => json!({}),
             "rewind_session" => json!({ "step": 0 }),
             "request_approval" => json!({ "action": "a", "reason": "r" }),
-            "approve" | "deny" => json!({}),
+            "approve" | "deny" | "withdraw_approval" => json!({}),
             "create_tool_rule" => {
                 json!({ "tool": "workspace_rm", "decision": "ask", "workspace_id": self.target })
             }
@@ -552,6 +552,7 @@ impl Stage {
             "create_webhook" => json!({ "name": "made", "url": "https://93.184.215.14/" }),
             "change_webhook" => json!({ "is_active": false }),
             "create_channel" => json!({ "name": "made" }),
+            "change_agent_card" => json!({ "agent_card": null }),
             "change_workspace" => json!({ "name": "changed" }),
             "move_file" => json!({ "from": "a", "to": "b" }),
             "run_command" | "start_process" => json!({ "argv": ["true"] }),
@@ -685,7 +686,9 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
             );
             // The log of an org tells what its own people reached for in vain.
             let is_own_log = *id == "list_audit_entries";
-            let tells = answer.contains(&stage.target.to_string()) && !is_own_log;
+            // A backup is of all orgs, and only for those who run this Warren.
+            let is_of_all = *id == "download_backup" && *need == Need::Operator;
+            let tells = answer.contains(&stage.target.to_string()) && !is_own_log && !is_of_all;
             if knows_nothing && tells && seen == Verdict::LetIn {
                 wrong.push(format!("{} with {who:?} tells of the workspace: {answer}", operation.id));
             }

@@ -1,6 +1,6 @@
 //! How runtimes make themselves known, and what their credentials can and cannot do.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use warren_testkit::Warren;
 
 use crate::fleet::{external, join_token, reporting, show, status, try_beat, try_register};
@@ -74,4 +74,26 @@ async fn an_agent_card_is_an_object_within_its_limit_and_a_refused_one_costs_no_
     let refused = try_register(&warren, &join, &huge).await;
     assert_eq!((refused.status, refused.code()), (413, "payload_too_large".into()));
     assert_eq!(try_register(&warren, &join, &json!({ "agent_card": { "name": "a" } })).await.status, 200);
+}
+
+// F10: a runtime describes itself anew without another join token
+#[tokio::test]
+async fn a_runtime_changes_its_agent_card_with_its_own_credential() {
+    let warren = Warren::start().await;
+    let (id, runner) = reporting(&warren).await;
+    let change = async |token: &str, body: Value| {
+        warren.call("PUT", "/api/v1/registry/agent-card").token(token).json(&body).send().await
+    };
+    let card = json!({ "name": "reviewer", "description": "Reads changes.", "skills": [] });
+    let changed = change(&runner, json!({ "agent_card": card })).await;
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    assert_eq!(changed.json(), json!({ "workspace_id": id.to_string(), "boots": 1, "agent_card": card }));
+    let shown = warren.get(&format!("/a2a/{id}/.well-known/agent-card.json")).await.json();
+    assert_eq!(shown["description"], "Reads changes.", "{shown}");
+    assert_eq!(change(&warren.token, json!({ "agent_card": card })).await.status, 403);
+    assert_eq!(change(&runner, json!({})).await.status, 400, "absent is not taken away");
+    assert_eq!(change(&runner, json!({ "agent_card": "text" })).await.status, 400);
+    let gone = change(&runner, json!({ "agent_card": null })).await;
+    assert_eq!((gone.status, &gone.json()["agent_card"]), (200, &Value::Null));
+    assert_eq!(show(&warren, id).await["status"], "online");
 }

@@ -412,7 +412,8 @@ async fn a_box_of_a_living_replica_is_left_to_it_and_one_of_a_dead_replica_is_ta
     assert!(write_file(&first, id, "from the first").await.status < 300);
     let refused = write_file(&second, id, "from the second").await;
     assert_eq!((refused.status, refused.code().as_str()), (503, "workspace_elsewhere"), "{}", refused.text());
-    assert!(refused.json()["remedy"].as_str().unwrap().contains("Ask that one"), "{}", refused.text());
+    assert!(refused.json()["detail"].as_str().unwrap().contains("server.replica_url"), "{}", refused.text());
+    assert_eq!(refused.header("retry-after"), Some("5"));
     // What is asked of the other replica is brought about by the one that has the box.
     assert_eq!(crate::fleet::ask(&second, id, "restart").await.status, 200);
     eventually("its own replica restarts it", async || {

@@ -34,12 +34,12 @@ const RUNNER: &str = "runner() { for p in /proc/[0-9]*; do case \"$(tr '\\0' ' '
                       */warren-runner\\ run\\ *) echo ${p#/proc/} ;; esac; done; }; ";
 
 /// A Warren with real sandboxes, and the folder that they are in.
-struct House {
-    warren: Warren,
-    _folder: TempDir,
+pub(crate) struct House {
+    pub(crate) warren: Warren,
+    pub(crate) _folder: TempDir,
 }
 
-async fn house() -> House {
+pub(crate) async fn house() -> House {
     house_with(FleetConfig::default()).await
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn answer_of(task: &Value) -> &str {
 }
 
 /// Runs a text of the shell in the box; answers with its output.
-async fn in_box(warren: &Warren, id: WorkspaceId, script: &str) -> String {
+pub(crate) async fn in_box(warren: &Warren, id: WorkspaceId, script: &str) -> String {
     let body = json!({ "argv": ["/bin/sh", "-c", format!("{RUNNER}{script}")] });
     let ran = warren.post(&format!("/api/v1/workspaces/{id}/exec"), &body).await;
     assert_eq!(ran.status, 200, "{}", ran.text());

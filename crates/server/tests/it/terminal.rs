@@ -26,7 +26,7 @@ pub(crate) struct Terminal {
 type Refused = (u16, String);
 
 impl Terminal {
-    async fn open(warren: &Warren, id: WorkspaceId, query: &str) -> Self {
+    pub(crate) async fn open(warren: &Warren, id: WorkspaceId, query: &str) -> Self {
         let headers = [("authorization", format!("Bearer {}", warren.token))];
         Self::try_open(warren, id, query, &headers).await.unwrap()
     }
@@ -60,16 +60,16 @@ impl Terminal {
         self.attached["process"]["id"].as_u64().unwrap()
     }
 
-    async fn type_in(&mut self, text: &str) {
+    pub(crate) async fn type_in(&mut self, text: &str) {
         self.socket.send(Message::Binary(text.as_bytes().to_vec().into())).await.unwrap();
     }
 
-    async fn ask(&mut self, request: Value) {
+    pub(crate) async fn ask(&mut self, request: Value) {
         self.socket.send(Message::Text(request.to_string().into())).await.unwrap();
     }
 
     /// Reads on until the output holds `text`.
-    async fn see(&mut self, text: &str) {
+    pub(crate) async fn see(&mut self, text: &str) {
         while !String::from_utf8_lossy(&self.output).contains(text) {
             let frame = self.next().await;
             assert!(

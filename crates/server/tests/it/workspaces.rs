@@ -80,3 +80,54 @@ async fn health_tells_what_the_registry_knows() {
     assert_eq!(health["registry"]["opens"], 1);
     assert!(health["registry"]["limits"].is_object(), "{health}");
 }
+
+// F3: PATCH of what a workspace is given, in a real directory with real commands
+#[tokio::test]
+async fn limits_policy_and_tier_are_changed_by_patch_and_reach_the_box() {
+    let warren = Warren::start().await;
+    let id = warren.workspace(local()).await;
+    let path = format!("/api/v1/workspaces/{id}");
+    let patch = async |body: serde_json::Value| {
+        warren.call("PATCH", &path).token(&warren.token).json(&body).send().await
+    };
+    assert_eq!(warren.put(&format!("{path}/files?path=kept"), "kept").await.status, 201);
+    let changed = patch(json!({ "provider": { "max_file_mb": 1, "max_output_bytes": 4096 } })).await;
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    let body = changed.json();
+    assert_eq!((&body["status"], &body["behind_of"]), (&json!("provisioning"), &json!("change")), "{body}");
+    assert_eq!(
+        (&body["provider"]["max_file_mb"], &body["provider"]["max_grep_file_mb"]),
+        (&json!(1), &json!(10))
+    );
+    warren.wait_for_status(id, Status::Online).await;
+    let large = warren.put(&format!("{path}/files?path=large"), "x".repeat(2 << 20)).await;
+    assert_eq!((large.status, large.code()), (413, "file_too_large".into()), "the new limit counts");
+    assert_eq!(warren.get(&format!("{path}/files?path=kept")).await.text(), "kept");
+
+    // What models may run counts from the next call on.
+    let call = async || {
+        let body = json!({ "argv": ["echo", "hello"] });
+        warren.post(&format!("{path}/tools/workspace_run"), &body).await.text()
+    };
+    let generation = warren.get(&path).await.json()["generation"].clone();
+    let policy =
+        json!({ "provider": { "run": { "allow": ["echo"] } }, "prompts": { "system": "Be terse." } });
+    let allowed = patch(policy).await;
+    assert_eq!((allowed.status, &allowed.json()["generation"]), (200, &generation), "{}", allowed.text());
+    let said = call().await;
+    assert!(said.contains("hello"), "{said}");
+    let forbidden = patch(json!({ "provider": { "run": { "allow": ["ls"] } } })).await;
+    assert_eq!(forbidden.status, 200);
+    let said = call().await;
+    assert!(!said.contains("hello\\n"), "{said}");
+
+    let refused = patch(json!({ "tier": "basic" })).await;
+    assert_eq!((refused.status, refused.code()), (400, "invalid_request".into()), "{}", refused.text());
+    let refused = patch(json!({ "provider": { "kind": "memory" } })).await;
+    assert_eq!(refused.code(), "invalid_config", "{}", refused.text());
+    let refused = patch(json!({ "capabilities": ["fs", "snapshot"] })).await;
+    assert_eq!(refused.code(), "capability_missing", "{}", refused.text());
+    let peers = patch(json!({ "peers": { "circle": "org", "allow": [], "deny": [] } })).await;
+    assert_eq!(peers.status, 200, "{}", peers.text());
+    assert_eq!(warren.get(&format!("{path}/peer-policy")).await.json()["circle"], "org");
+}

@@ -114,6 +114,11 @@ impl Keyring {
         self.0.iter()
     }
 
+    /// The ids of all of them, the current one first.
+    pub fn ids(&self) -> Vec<KeyId> {
+        self.0.iter().map(|key| key.id.clone()).collect()
+    }
+
     pub fn find(&self, id: &KeyId) -> Option<&Key> {
         self.0.iter().find(|key| key.id == *id)
     }

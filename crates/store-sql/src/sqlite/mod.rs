@@ -13,6 +13,7 @@
 //! begun, and what has begun runs on a thread of its own to its end.
 
 mod connection;
+mod copy;
 mod error;
 mod file;
 mod readers;
@@ -25,7 +26,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::sync::{oneshot, watch};
-use warren_store::{Error, ReadWork, Store, StoreHealth, WriteWork};
+use warren_store::{DatabaseCopy, Error, ReadWork, Store, StoreHealth, WriteWork};
 
 use crate::migrations::schema_version;
 use readers::Readers;
@@ -123,6 +124,22 @@ pub async fn inspect(path: impl AsRef<Path>) -> Result<StoreHealth, Error> {
         .map_err(|_| Error::Unavailable("looking at the database was interrupted".into()))?
 }
 
+/// Copies the database at `path` into the empty file at `into`, as of one moment; nothing is settled or migrated.
+pub async fn copy(path: impl AsRef<Path>, into: impl AsRef<Path>) -> Result<DatabaseCopy, Error> {
+    let (path, into) = (path.as_ref().to_owned(), into.as_ref().to_owned());
+    tokio::task::spawn_blocking(move || copy::copy(&path, &into))
+        .await
+        .map_err(|_| Error::Unavailable("copying the database was interrupted".into()))?
+}
+
+/// Reads every page of a database and says what is wrong with it, if something is.
+pub async fn check_integrity(path: impl AsRef<Path>) -> Result<(), Error> {
+    let path = path.as_ref().to_owned();
+    tokio::task::spawn_blocking(move || copy::check_integrity(&path))
+        .await
+        .map_err(|_| Error::Unavailable("reading the database was interrupted".into()))?
+}
+
 /// Runs a statement that stands around every piece of work, without parsing it again.
 fn run(connection: &Connection, sql: &'static str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.raw_execute().map(drop)
@@ -176,6 +193,10 @@ impl Store for SqliteStore {
             schema_version,
             durability: file::DURABILITY.to_owned(),
         })
+    }
+
+    async fn copy_to(&self, path: &Path) -> Result<DatabaseCopy, Error> {
+        copy(&self.path, path).await
     }
 
     async fn close(&self) {

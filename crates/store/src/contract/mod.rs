@@ -290,6 +290,7 @@ macro_rules! contract_tests {
             }
             box_holders {
                 a_box_has_one_holder_and_a_late_claim_is_refused
+                replicas_are_known_by_name_until_they_leave_or_are_forgotten
             }
             transactions {
                 an_error_leaves_nothing_behind

@@ -53,9 +53,7 @@ export function Timeline({ session, steps, isBusy }: TimelineProps) {
           />
         ))}
       </ol>
-      {opened?.kind === "context" && (
-        <ContextDialog session={session} step={opened.step} onClose={close} />
-      )}
+      {opened?.kind === "context" && <ContextDialog session={session} step={opened.step} onClose={close} />}
       {opened?.kind === "branch" && <BranchDialog session={session} step={opened.step} onClose={close} />}
       {opened?.kind === "rewind" && <RewindDialog session={session} step={opened.step} onClose={close} />}
     </>

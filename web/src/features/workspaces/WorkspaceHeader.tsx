@@ -48,8 +48,18 @@ export function WorkspaceHeader({ workspace }: { workspace: Workspace }) {
               isBusy={patch.isPending}
               onClick={() => patch.mutate({ desired: isPaused ? "running" : "paused" })}
             >
-              {isPaused ? "Resume" : "Pause"}
+              {workspace.desired === "hibernated" ? "Wake" : isPaused ? "Resume" : "Pause"}
             </Button>
+            {!isPaused && (
+              <Button
+                icon="moon"
+                isBusy={patch.isPending}
+                title="Let it sleep until something is asked of it: what runs in it ends, files stay"
+                onClick={() => patch.mutate({ desired: "hibernated" })}
+              >
+                Hibernate
+              </Button>
+            )}
             <Button icon="pencil" onClick={() => setDialog("edit")}>
               Edit
             </Button>

@@ -47,7 +47,7 @@ fn an_unknown_key_is_an_error_with_its_line_and_the_nearest_name() {
     assert!(told.contains("warren.toml:1: unknown key `limts`; did you mean `limits`?"), "{told}");
     let told = problem("[server]\nmax_page_size = 1\n", &[]);
     assert!(told.contains("did you mean `limits.max_page_size`?"), "{told}");
-    let told = problem("[server]\ncolour = 1\n", &[]);
+    let told = problem("[server]\nwallpaper = 1\n", &[]);
     assert!(told.contains("here are known: allowed_hosts, allowed_origins, listen"), "{told}");
 }
 

@@ -176,6 +176,8 @@ impl<'a> Messages<'a> {
             let is_user = match message["role"].as_str() {
                 Some("user") => true,
                 Some("assistant") => false,
+                // Words of the system between the turns, which Claude Code sends; nobody waits for an answer to them.
+                Some("system") if at > 0 && blocks.iter().all(|block| block["type"] == "text") => continue,
                 _ => return Err(Problem::bad(format!("messages.{at}.role: expected user or assistant"))),
             };
             let results = results_of(&blocks, at, is_user)?;
@@ -218,6 +220,9 @@ impl<'a> Messages<'a> {
     fn tell(&self, conversation: &mut Conversation) {
         for message in self.list {
             let blocks = blocks_of(message, 0).unwrap_or_default();
+            if message["role"] == "system" {
+                continue;
+            }
             if message["role"] == "assistant" {
                 let calls = blocks.iter().filter(|block| block["type"] == "tool_use").map(|block| SeenCall {
                     id: block["id"].as_str().unwrap_or_default().to_owned(),

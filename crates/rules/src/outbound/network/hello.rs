@@ -50,7 +50,7 @@ pub fn read(bytes: &[u8]) -> Result<Hello, HelloRefusal> {
     }
     let Some((head, rest)) = bytes.split_first_chunk::<RECORD_HEAD>() else { return Ok(Hello::Partial) };
     let length = usize::from(u16::from_be_bytes([head[3], head[4]]));
-    if length > MAX_RECORD || length < 4 {
+    if !(4..=MAX_RECORD).contains(&length) {
         return Err(HelloRefusal::Malformed);
     }
     if rest.first().is_some_and(|kind| *kind != CLIENT_HELLO) {

@@ -21,7 +21,7 @@ use warren_model as model;
 use warren_model::ErrorCode;
 use warren_operations::ProcessEvent;
 use warren_service::ProcessDeed;
-use warren_workspace::shell::{Poll, ProcessState, Start};
+use warren_workspace::shell::{Poll, ProcessInfo, ProcessState, Start};
 
 use super::{stream_place, wants_stream};
 use crate::App;
@@ -75,7 +75,10 @@ pub(in crate::routes) async fn list(
     PathId(id): PathId<model::WorkspaceKind>,
 ) -> Result<axum::Json<ProcessList>, Failure> {
     let found = app.operations.processes.list(&who, id).await?;
-    Ok(axum::Json(ProcessList { items: found.iter().map(convert::process).collect() }))
+    let mut lines = app.operations.processes.command_lines(&who, id, &found).await?;
+    let item =
+        |info: &ProcessInfo| Process { command_line: lines.remove(&info.id), ..convert::process(info) };
+    Ok(axum::Json(ProcessList { items: found.iter().map(item).collect() }))
 }
 
 /// Show one process.

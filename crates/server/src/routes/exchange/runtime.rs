@@ -52,9 +52,9 @@ pub(crate) async fn progress(
     Json(report): Json<ReportProgress>,
 ) -> Result<axum::Json<ProgressTaken>, Failure> {
     let mut updates = convert::artifacts_from(report.artifacts)?;
-    if let Some(message) = said(&app, report.message)? {
-        let at = app.clock.now();
-        updates.push(TaskUpdate::Status { state: TaskState::Working, message: Some(message), at });
+    let message = said(&app, report.message)?;
+    if message.is_some() || report.moved {
+        updates.push(TaskUpdate::Status { state: TaskState::Working, message, at: app.clock.now() });
     }
     let (_, row) = app.exchange.queue.progress(&who, id, delivery, report.attempt, updates).await?;
     Ok(axum::Json(ProgressTaken { lease_until: row.lease_until.map(|at| at.to_string()) }))

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use warren_model::WorkspaceId;
 use warren_testkit::{Answer, Warren};
 
-type Client = RunningService<RoleClient, ClientConfig>;
+pub(crate) type Client = RunningService<RoleClient, ClientConfig>;
 
 /// Both ways to begin: the current revision's and the one before it.
 fn beginnings() -> [ClientLifecycleMode; 2] {
@@ -33,12 +33,12 @@ async fn connect_with(warren: &Warren, path: &str, token: &str, beginning: Clien
     ClientConfig::default().serve_with_lifecycle(transport, beginning).await.expect("the server lets us in")
 }
 
-async fn connect(warren: &Warren, path: &str) -> Client {
+pub(crate) async fn connect(warren: &Warren, path: &str) -> Client {
     let [current, _] = beginnings();
     connect_with(warren, path, &warren.token, current).await
 }
 
-fn of_workspace(id: WorkspaceId) -> String {
+pub(crate) fn of_workspace(id: WorkspaceId) -> String {
     format!("/mcp/workspaces/{id}")
 }
 
@@ -51,7 +51,7 @@ async fn call(client: &Client, name: &'static str, arguments: Value) -> CallTool
 }
 
 /// What a call answered, which must be no error.
-async fn result(client: &Client, name: &'static str, arguments: Value) -> Value {
+pub(crate) async fn result(client: &Client, name: &'static str, arguments: Value) -> Value {
     let answer = call(client, name, arguments).await;
     assert_ne!(answer.is_error, Some(true), "{answer:?}");
     answer.structured_content.expect("structured content")
