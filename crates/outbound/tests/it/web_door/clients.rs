@@ -80,8 +80,11 @@ async fn python_reaches_what_is_granted_and_says_what_is_not() {
     bed.nothing_leaked("python");
 }
 
+/// What a listener answers to a request.
+type Answering = Arc<dyn Fn(&str) -> Vec<u8> + Send + Sync>;
+
 /// Serves files of a folder to whoever has the token.
-fn serving(folder: PathBuf) -> Arc<dyn Fn(&str) -> Vec<u8> + Send + Sync> {
+fn serving(folder: PathBuf) -> Answering {
     Arc::new(move |request: &str| {
         let lower = request.to_lowercase();
         // x-access-token:s3cret
