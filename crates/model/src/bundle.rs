@@ -327,7 +327,7 @@ mod tests {
         ] {
             let mut wrong = whole.clone();
             let (parent, field) = pointer.rsplit_once('/').unwrap();
-            let parent = wrong.pointer_mut(&format!("/root/{parent}")).unwrap();
+            let parent = wrong["root"].pointer_mut(&format!("/{parent}")).unwrap();
             match field.parse::<usize>() {
                 Ok(at) => parent[at] = value,
                 Err(_) => parent[field] = value,

@@ -113,7 +113,7 @@ fn read(value: &str) -> Option<(Mark, Vec<u8>)> {
             return None;
         }
     }
-    let decoded = |text: &str| percent_decode_str(text).decode_utf8().ok().map(|text| text.into_owned());
+    let decoded = |text: &str| percent_decode_str(text).decode_utf8().ok().map(std::borrow::Cow::into_owned);
     let at_ms: i64 = at?.parse().ok()?;
     let mark = Mark {
         from: decoded(from?)?,

@@ -13,6 +13,7 @@ mod asking;
 mod calling;
 mod history;
 mod kept_heads;
+mod looking;
 mod owner;
 mod pruning;
 mod told;
@@ -27,11 +28,11 @@ use tracing::Instrument as _;
 use warren_exchange::QueueWaker;
 use warren_fleet::Fleet;
 use warren_model::session::Session;
-use warren_model::{AgentDefinition, ErrorCode, Principal, SessionId, Timestamp, WorkspaceId};
+use warren_model::{AgentDefinition, ErrorCode, SessionId, Timestamp, WorkspaceId};
 use warren_operations::{Operations, PlaceTraits};
 use warren_rules::sessions::Input;
 use warren_service::{Context, Error, Identity};
-use warren_store::{Store, WriteTx};
+use warren_store::Store;
 
 use crate::commit::{self, Change, Changed, Surroundings};
 use crate::config::Config;
@@ -109,13 +110,13 @@ impl Engine {
         let engine = self.clone();
         if !self.works() {
             let span = tracing::info_span!("agent.engine.note_sessions");
-            self.0.context.spawn(span, async move { engine.note_again_and_again().await });
+            self.0.context.spawn(span, async move { looking::note_again_and_again(&engine).await });
             return;
         }
         let span = tracing::info_span!("agent.engine.look");
         self.0.context.spawn(span, async move {
-            engine.end_leases_of_the_dead().await;
-            engine.look_again_and_again().await;
+            looking::end_leases_of_the_dead(&engine).await;
+            looking::look_again_and_again(&engine).await;
         });
         let watch = WorkspaceWatch(self.clone());
         let span = tracing::info_span!("agent.engine.follow_workspaces");
@@ -315,72 +316,6 @@ impl Engine {
 
     fn lease_end(&self, now: Timestamp) -> Timestamp {
         now.plus_ms(i64::try_from(self.0.config.lease.as_millis()).unwrap_or(i64::MAX))
-    }
-
-    /// Sessions of a process that is gone need not wait for the end of its leases.
-    async fn end_leases_of_the_dead(&self) {
-        if !self.0.config.is_alone {
-            return;
-        }
-        let (now, owner) = (self.0.context.now(), self.0.context.instance().to_owned());
-        let ended = move |tx: &mut dyn WriteTx| tx.end_leases_of_others(&owner, now).map_err(Error::from);
-        match self.store().write(ended).await {
-            Ok(0) => {}
-            Ok(sessions) => tracing::info!(sessions, "sessions of an earlier process are taken up"),
-            Err(error) => tracing::warn!(%error, "leases of an earlier process end by themselves"),
-        }
-    }
-
-    async fn note_again_and_again(&self) {
-        loop {
-            workspaces::note_sessions(self).await;
-            tokio::select! {
-                () = tokio::time::sleep(self.0.config.look_every) => {}
-                () = self.0.context.stopping().cancelled() => return,
-            }
-        }
-    }
-
-    async fn look_again_and_again(&self) {
-        loop {
-            let pause = match self.look_once().await {
-                Ok(false) => self.0.config.look_every,
-                // There is more than one look takes, such as after a crash.
-                Ok(true) => self.0.config.look_every.min(LOOK_AGAIN),
-                Err(error) => {
-                    tracing::warn!(%error, "sessions could not be looked for; it is tried again");
-                    self.0.config.look_every
-                }
-            };
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = self.0.context.stopping().cancelled() => return,
-            }
-        }
-    }
-
-    /// Takes up sessions whose time has come, and those that nobody works on. True if there may be more.
-    async fn look_once(&self) -> Result<bool, Error> {
-        workspaces::note_sessions(self).await;
-        let now = self.0.context.now();
-        let read = move |tx: &mut dyn warren_store::ReadTx| {
-            Ok::<_, Error>((tx.due_sessions(now, BATCH)?, tx.claimable_sessions(now, BATCH)?))
-        };
-        let (due, claimable) = self.store().read(read).await?;
-        let is_full = due.len().max(claimable.len()) >= BATCH as usize;
-        for id in due {
-            let by = Principal::system("sessions");
-            let change = Change::new(id, self.0.context.now(), by, vec![Input::Time]);
-            if let Err(error) = self.change(change).await {
-                tracing::warn!(session.id = %id, %error, "a session's time has come, and it could not be told");
-            }
-        }
-        for id in claimable {
-            if !self.owned().contains_key(&id) {
-                self.claim_soon(id);
-            }
-        }
-        Ok(is_full)
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) enum WorkspaceCommand {
     },
     /// Change a workspace: its name, what it is there for, its place, its agent
     #[command(alias = "edit", alias = "update")]
-    Set(SetArguments),
+    Set(Box<SetArguments>),
     /// Run a command in a workspace and pass its output and exit code on
     #[command(alias = "run")]
     Exec(ExecArguments),

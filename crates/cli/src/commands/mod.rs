@@ -105,7 +105,7 @@ async fn run_workspace_command(context: &Context, command: WorkspaceCommand) -> 
         WorkspaceCommand::Create(arguments) => workspace::create(context, &client, *arguments).await,
         WorkspaceCommand::Ls(arguments) => workspace::list(context, &client, arguments).await,
         WorkspaceCommand::Show { workspace } => workspace::show(context, &client, &workspace).await,
-        WorkspaceCommand::Set(arguments) => workspace_changes::set(context, &client, arguments).await,
+        WorkspaceCommand::Set(arguments) => workspace_changes::set(context, &client, *arguments).await,
         WorkspaceCommand::Exec(arguments) => exec::run(context, &client, arguments).await,
         WorkspaceCommand::Shell(arguments) => shell::run(context, &client, arguments).await,
         WorkspaceCommand::Start(arguments) => processes::start(context, &client, arguments).await,

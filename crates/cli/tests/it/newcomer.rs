@@ -263,13 +263,7 @@ fn what_a_workspace_is_given_is_changed_at_the_command_line() {
     );
     assert_eq!(shown["agent"]["prompts"]["system"], "Be terse.");
     // Whoever uses it next finds it with the new limits, and with its files.
-    let until_there = || {
-        (0..200).any(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(50));
-            show()["status"] == "online"
-        })
-    };
-    assert!(until_there());
+    wait_until("it is there again", || show()["status"] == "online");
     assert_eq!(machine.run(&["exec", "demo", "cat", "kept.txt"]).expect_ok().text(), "kept\n");
     assert_eq!(show()["health"]["registry"]["limits"]["max_file_mb"], 2, "{}", show());
     machine.run(&["ws", "set", "demo", "--tier", "huge", "--json"]).expect_error(2, "invalid_usage");

@@ -160,7 +160,7 @@ async fn pending(bed: &ExchangeBed, id: WorkspaceId, host: &str) -> Approval {
 }
 
 async fn decide(bed: &ExchangeBed, approval: &Approval, decision: ApprovalDecision) {
-    let answer = ApprovalAnswer { decision, note: None, edited: None, remember: None };
+    let answer = ApprovalAnswer { decision, note: None, edited: None, remember: None, is_repeatable: false };
     bed.exchange.approvals.decide(&bed.operator, approval.id, answer).await.unwrap();
 }
 

@@ -222,11 +222,11 @@ async fn a_canary_key_is_found_nowhere_in_a_box_nor_in_what_comes_out_of_it() {
     // While an answer is under way, with the control that the search finds what is there.
     let slow = post(7701, "/v1/messages", VERSION, &messages("slowly", "claude-sonnet-4-5", true));
     let search = format!(
-        r#"{slow} > slow.out & sleep 1
+        r#"all=$(mktemp); {slow} > slow.out & sleep 1
         echo planted-canary > planted; export PLANTED=planted-canary
         (for f in /proc/[0-9]*/environ /proc/[0-9]*/cmdline; do tr '\0' '\n' < $f 2>/dev/null; done; env
-         grep -rIs . /workspace /tmp /etc /run 2>/dev/null; cat /proc/net/* 2>/dev/null) > /tmp/all
-        grep -c planted-canary /tmp/all; grep -c {needle} /tmp/all; wait"#,
+         grep -rIs . /workspace /tmp /etc /run 2>/dev/null; cat /proc/net/* 2>/dev/null) > $all
+        grep -c planted-canary $all; grep -c {needle} $all; wait"#,
     );
     // The shell that runs the search has its words in them.
     let search = search.replace(needle, "sk-''canary-9d1e77a0");

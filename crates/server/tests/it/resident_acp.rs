@@ -81,7 +81,7 @@ async fn what_a_killed_program_asked_is_void_and_its_work_is_done_by_the_next() 
     ended(warren, id, &asked).await;
     let asked = begin(warren, id, "permit-and-die").await;
     eventually("somebody is asked", async || questions(warren, id, "pending").await.len() == 1).await;
-    in_box(warren, id, "touch /tmp/die-now").await;
+    in_box(warren, id, "touch ${TMPDIR:-/tmp}/die-now").await;
     let done = ended(warren, id, &asked).await;
     assert_eq!((&done["state"], answer_of(&done)), (&json!("completed"), "done in session-1"));
     let void = &questions(warren, id, "void").await[0];

@@ -121,6 +121,7 @@ async fn kill_one(wait: Duration) -> Figures {
     Figures { files, messages, schedule }
 }
 
+#[expect(clippy::print_stdout, reason = "the figure is what the test is for")]
 fn told(name: &str, mut all: Vec<Duration>) {
     all.sort_unstable();
     let (median, most) = (all[all.len() / 2], all[all.len() - 1]);
