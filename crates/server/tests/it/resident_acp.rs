@@ -57,6 +57,9 @@ async fn an_agent_in_a_box_asks_people_and_goes_on_when_they_decide() {
     assert_eq!(answer_of(&say(warren, id, "x").await), "I begin.\nx");
     let shown = show(warren, id).await;
     assert_eq!(shown["agent"]["runner"]["adapter"], "acp", "{shown}");
+    // The first text of a conversation has the initial prompt before it, which this agent takes for the whole.
+    let first = begin(warren, id, "x").await;
+    ended(warren, id, &first).await;
     let asked = begin(warren, id, "permit rm -rf build").await;
     eventually("somebody is asked", async || questions(warren, id, "pending").await.len() == 1).await;
     let question = &questions(warren, id, "pending").await[0];
