@@ -225,6 +225,10 @@ impl<R: Read> Reader<R> {
         }
         let mut zeros = vec![0; padding(entry.stored_bytes)];
         fill(&mut self.archive, &mut zeros)?;
+        // What stands behind the last hash is in none.
+        if zeros.iter().any(|byte| *byte != 0) {
+            return Err("there is something behind the end of a file".into());
+        }
         // These belong to no part.
         self.whole.update(&contents);
         self.whole.update(&zeros);

@@ -46,6 +46,10 @@ pub(crate) fn pieces_of(file: &File, length: u64) -> io::Result<Option<Vec<Piece
         pieces.push(Piece { at: begin, length: end - begin });
         at = end;
     }
+    // A hole at the end is told by a piece without length, as tar has it.
+    if pieces.last().is_none_or(|last| last.at + last.length < length) {
+        pieces.push(Piece { at: length, length: 0 });
+    }
     let data: u64 = pieces.iter().map(|piece| piece.length).sum();
     Ok((length - data >= MIN_HOLES).then_some(pieces))
 }

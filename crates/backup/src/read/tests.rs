@@ -275,7 +275,7 @@ fn a_file_that_is_written_to_while_it_is_read_is_whole_or_told() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let file = File::create(place.join("rewritten")).unwrap();
-            for round in 0_u8.. {
+            for round in (0_u8..=250).cycle() {
                 if stop.load(std::sync::atomic::Ordering::Relaxed) {
                     return;
                 }

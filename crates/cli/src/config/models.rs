@@ -117,7 +117,7 @@ mod tests {
             section("[providers.mine]\nwire = 'chat'\nbase_url = 'https://x.test/v1'\nkey = 'MY_KEY'\n");
         assert_eq!(section.complaints(), []);
         let names: Vec<_> = section.secret_names().into_iter().map(|name| name.to_string()).collect();
-        assert_eq!(names, ["ANTHROPIC_API_KEY", "MY_KEY", "OPENAI_API_KEY"]);
+        assert_eq!(names, ["ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MY_KEY", "OPENAI_API_KEY"]);
         let environment: Environment =
             [("MY_KEY", "k"), ("OTHER", "x"), ("OPENAI_API_KEY", "")].into_iter().collect();
         let keys: Vec<_> = section.environment_keys(&environment).into_keys().collect();

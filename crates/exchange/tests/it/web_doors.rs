@@ -254,7 +254,7 @@ async fn secure_host() -> (u16, Arc<std::sync::Mutex<Vec<String>>>) {
 #[tokio::test]
 async fn a_secret_that_is_bound_to_a_host_is_put_in_by_warren_and_reaches_no_command() {
     let (port, heads) = secure_host().await;
-    let name: SecretName = "GIT_TOKEN".parse().unwrap();
+    let name: SecretName = "SOURCE_TOKEN".parse().unwrap();
     let host = HostName::from_person("peer.example").unwrap();
     let bound = |port| BoundCredential {
         origin: HostPort { host: host.clone(), port },
@@ -290,7 +290,7 @@ async fn a_secret_that_is_bound_to_a_host_is_put_in_by_warren_and_reaches_no_com
         assert!(!heads.lock().unwrap()[1].contains(expected));
         assert!(heads.lock().unwrap()[1].contains("authorization: Basic "));
         let variables = secrets.variables(&bed.row(id).await).await.unwrap();
-        assert!(variables.contains("OTHER") && !variables.contains("GIT_TOKEN"));
+        assert!(variables.contains("OTHER") && !variables.contains("SOURCE_TOKEN"));
         let told = format!("{:?}", bed.all_events().await);
         assert!(!told.contains("c4nary"), "{told}");
         // Removed: the request goes without.

@@ -127,7 +127,7 @@ async fn a_config_that_no_new_workspace_could_have_is_refused_with_its_field() {
         let id = bed.workspace().await.id;
         for (changes, code, start) in [
             (json!({ "kind": "local" }), ErrorCode::InvalidConfig, "provider.kind: a workspace keeps"),
-            (json!({ "colour": 1 }), ErrorCode::InvalidConfig, "provider.unknown field `colour`"),
+            (json!({ "colour": 1 }), ErrorCode::InvalidConfig, "provider.colour: unknown field `colour`"),
             (json!({ "max_file_mb": "x" }), ErrorCode::InvalidConfig, "provider.max_file_mb: "),
             (json!({ "max_total_mb": 1_000_000 }), ErrorCode::InvalidConfig, ""),
             (json!([]), ErrorCode::InvalidConfig, "provider: expected an object"),

@@ -41,6 +41,8 @@ async fn anthropic_s_rules_are_kept() {
         ok.clone(),
         talk(json!([user, call, { "role": "user", "content": [result, text] }])),
         talk(json!([user, user])),
+        // Words of the system between the turns, as Claude Code sends them.
+        talk(json!([user, { "role": "system", "content": "x" }])),
     ] {
         let (status, answer) = post(&server, "/messages", Some("2026-10-21"), &body).await;
         assert_eq!(status, 200, "{answer}");
@@ -60,7 +62,8 @@ async fn anthropic_s_rules_are_kept() {
         (talk(json!([user, call, { "role": "user", "content": [text, result] }])), "come first"),
         (talk(json!([user, call, { "role": "user", "content": [result, result] }])), "two `tool_result`"),
         (talk(json!([user, { "role": "assistant", "content": "pre" }])), "prefill"),
-        (talk(json!([user, { "role": "system", "content": "x" }])), "role"),
+        (talk(json!([{ "role": "system", "content": "x" }, user])), "first message"),
+        (talk(json!([user, { "role": "tool", "content": "x" }])), "role"),
         (
             talk(json!([user, { "role": "assistant", "content": [
                 { "type": "thinking", "thinking": "forged", "signature": "x" }, text

@@ -185,7 +185,7 @@ async fn the_daemon_s_own_account_of_a_container_is_the_golden_one() {
     }
     assert_eq!(host["SecurityOpt"][0], "no-new-privileges");
     assert!(host["SecurityOpt"][1].as_str().unwrap().starts_with("seccomp={"));
-    assert_eq!(real["Mounts"].as_array().unwrap().len(), 4);
+    assert_eq!(real["Mounts"].as_array().unwrap().len(), 5);
     assert_eq!(real["Config"]["Entrypoint"], golden["Entrypoint"]);
     let labels = &real["Config"]["Labels"];
     assert_eq!(labels["dev.warren.workspace"], opened.id.to_string());

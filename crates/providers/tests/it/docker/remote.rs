@@ -199,7 +199,7 @@ async fn files_outlive_containers_and_restarts_and_go_with_destroy() {
     let again = restarted.resolve(opened.id, &opened.config, &opened.reference).await.unwrap();
     assert_eq!(
         text(&run_in(again.as_ref(), "cat file; echo more >> file; ls /.warren").await),
-        "kept\ninit\nrunner"
+        "kept\nbin\ninit\nrunner"
     );
     again.close().await.unwrap();
     assert!(volumes_of(&docker).contains(&files_volume(&docker, opened.id)));
