@@ -165,7 +165,9 @@ pub(crate) fn decode(block: &[u8; BLOCK], records: Option<&Records>) -> Result<D
     }
     let mut blank = *block;
     blank[148..156].fill(b' ');
-    if octal(&block[148..155]) != Some(u64::from(checksum(&blank))) || &block[257..265] != b"ustar\x0000" {
+    // Just as it is written: the sum is in no hash.
+    let sum = format!("{:06o}\0 ", checksum(&blank));
+    if block[148..156] != *sum.as_bytes() || &block[257..265] != b"ustar\x0000" {
         return Err("a header is damaged");
     }
     let number = |range: std::ops::Range<usize>| octal(&block[range]).ok_or("a header has a bad number");
