@@ -194,6 +194,7 @@ async fn a_read_only_token_changes_nothing() {
             route if route.ends_with("/messages") => json!({ "message": { "parts": [{ "text": "x" }] } }),
             route if route.ends_with("/answer") => json!({ "attempt": 1, "outcome": "answered" }),
             route if route.ends_with("/progress") => json!({ "attempt": 1 }),
+            route if route.ends_with("/agent-card") => json!({ "agent_card": {} }),
             _ => body_of(&route, &id),
         };
         let answer = warren.call(&method, &path).token(&secret).json(&body).send().await;
