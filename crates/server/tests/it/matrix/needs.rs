@@ -190,7 +190,7 @@ pub(super) const NEEDS: &[(&str, Need)] = &[
     ("show_approval", Need::On(Deed::See)),
     ("approve", Need::On(Deed::Decide)),
     ("deny", Need::On(Deed::Decide)),
-    ("withdraw_approval", Need::On(Deed::Use)),
+    ("withdraw_approval", Need::On(Deed::Serve)),
     ("create_tool_rule", Need::On(Deed::Decide)),
     ("list_tool_rules", Need::InOrg(Scope::WorkspacesRead)),
     ("show_tool_rule", Need::OnToken(Scope::WorkspacesRead)),
