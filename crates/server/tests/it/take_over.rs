@@ -32,8 +32,11 @@ struct Figures {
     schedule: Duration,
 }
 
+/// A message is taken up when the lease of its delivery has ended, and its session where the box is, which is when the
+/// replica's lease has ended too.
 fn limit() -> Duration {
-    Duration::from_millis(REPLICA_LEASE_MS.unsigned_abs()) + MARGIN
+    let delivery_ms = warren_exchange::Config::default().lease_ms;
+    Duration::from_millis((REPLICA_LEASE_MS + delivery_ms).unsigned_abs()) + MARGIN
 }
 
 fn builder(database: &PostgresDatabase) -> warren_testkit::Builder {
