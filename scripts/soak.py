@@ -80,7 +80,7 @@ class Worker(threading.Thread):
             elif kind == 15:
                 self.ask("POST", f"{base}/exec", json.dumps({"argv": ["true"]}))
             elif kind == 16:
-                self.ask("POST", f"{base}/messages", json.dumps({"text": f"{number:x}"}))
+                self.ask("POST", f"{base}/messages", json.dumps({"message": {"parts": [{"text": f"{number:x}"}]}}))
             elif kind == 17:
                 self.ask("GET", f"/api/v1/workspaces/{number:032x}")
             elif kind == 18:

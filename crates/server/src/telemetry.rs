@@ -18,7 +18,7 @@ const BUCKETS: &[f64] =
 static METADATA: Metadata<'static> = Metadata::new("warren", Level::INFO, None);
 
 /// Times that wait to be put into buckets. Each takes its own place in memory until then, and where nobody asks for metrics,
-/// nobody else does it: ten minutes of load left 20 MB of them.
+/// nobody else does it.
 const MAX_LOOSE: u64 = 4_096;
 
 pub struct Telemetry {
