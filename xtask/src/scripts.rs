@@ -129,7 +129,7 @@ fn rehearsal(cargo: &str) -> tempfile::TempDir {
         write(script, &std::fs::read_to_string(root().join(script)).unwrap());
     }
     write("scripts/setup.sh", "#!/bin/sh\n");
-    for script in ["web", "conformance", "peers", "parity"] {
+    for script in ["web", "conformance", "peers", "parity", "residents"] {
         write(&format!("scripts/{script}.sh"), "#!/bin/sh\n");
     }
     for service in ["postgres", "docker"] {
@@ -169,7 +169,7 @@ fn a_good_run_ends_with_its_sums_and_stops_what_it_started() {
     let folder = rehearsal(GOOD_CARGO);
     let (code, said) = rehearse(folder.path(), "scripts/test.sh");
     // One unit test, twice two web tests, three commands of the documents, and the steps that say yes or no.
-    assert!(said.ends_with("\n\n25 passed, 0 failed\n"), "{said}");
+    assert!(said.ends_with("\n\n26 passed, 0 failed\n"), "{said}");
     assert_eq!(code, Some(0));
     for service in ["postgres", "docker"] {
         let log = std::fs::read_to_string(folder.path().join(format!("{service}.log"))).unwrap();
@@ -182,7 +182,7 @@ fn a_good_run_ends_with_its_sums_and_stops_what_it_started() {
 fn a_failing_step_does_not_hide_the_steps_after_it() {
     let folder = rehearsal(&format!("case $1 in clippy) exit 101 ;; esac\n{GOOD_CARGO}"));
     let (code, said) = rehearse(folder.path(), "scripts/test.sh");
-    assert!(said.ends_with("\n\n24 passed, 1 failed\n"), "{said}");
+    assert!(said.ends_with("\n\n25 passed, 1 failed\n"), "{said}");
     assert!(said.contains("  clippy\n") && said.contains("── docs' commands"), "{said}");
     assert_eq!(code, Some(1));
     let postgres = std::fs::read_to_string(folder.path().join("postgres.log")).unwrap();
