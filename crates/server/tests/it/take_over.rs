@@ -108,7 +108,9 @@ async fn kill_one(wait: Duration) -> Figures {
     let messages = after(killed, "messages", async || {
         let (first, second) =
             (other.get(&path(&answered)).await.json(), other.get(&path(&queued)).await.json());
-        first["state"] == "completed" && second["state"] == "completed"
+        let are_answered = first["state"] == "completed" && second["state"] == "completed";
+        assert!(are_answered || killed.elapsed() < limit(), "first: {first}\nsecond: {second}");
+        are_answered
     });
     let (files, schedule, messages) = tokio::join!(files, schedule, messages);
     for (task, said) in
