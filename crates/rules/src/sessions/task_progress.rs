@@ -113,6 +113,10 @@ impl TaskProgress {
 
     /// Takes in one entry and says what is new.
     pub fn take(&mut self, item: &StreamItem) -> Vec<TaskWord> {
+        // What the session does after it is of other tasks. Who reads late gets several runs at once.
+        if matches!(self.standing, TaskStanding::Ended { .. }) {
+            return Vec::new();
+        }
         match item {
             StreamItem::RunStarted { run } => self.current_run = *run,
             StreamItem::MessageDelivered { message_id, .. } if *message_id == self.message_id => {
@@ -255,6 +259,29 @@ mod tests {
         progress.take(&ended(2, "completed", None));
         assert_eq!(progress.standing(), &TaskStanding::Ended { state: TaskState::Completed, message: None });
         assert_eq!((progress.run(), progress.step(), progress.text()), (Some(2), Some(2), "mine"));
+    }
+
+    // X11, O10: who takes a delivery over reads its run and the next one at once
+    #[test]
+    fn what_has_ended_stays_so_whatever_the_session_does_next() {
+        let mut progress = TaskProgress::from_beginning(mine());
+        for item in [
+            StreamItem::RunStarted { run: 1 },
+            delivered(mine()),
+            step(1),
+            text("mine"),
+            ended(1, "completed", None),
+            StreamItem::RunStarted { run: 2 },
+            delivered(SessionMessageId::from_bytes([2; 16])),
+            step(2),
+            text("not mine"),
+            ended(2, "failed", None),
+            StreamItem::Resumed,
+        ] {
+            progress.take(&item);
+        }
+        assert_eq!(progress.standing(), &TaskStanding::Ended { state: TaskState::Completed, message: None });
+        assert_eq!((progress.step(), progress.text()), (Some(1), "mine"));
     }
 
     // A63: an answer that is asked for again takes the place of what was shown.
